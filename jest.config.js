@@ -1,5 +1,6 @@
 /** Tests run as Node's own modules, as the service does: see the runtime. */
 export default {
+  roots: ['<rootDir>/test'],
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   runtime: '<rootDir>/test/support/native-runtime.js',
   testSequencer: '<rootDir>/test/support/slow-first.js',

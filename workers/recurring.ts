@@ -24,14 +24,12 @@ const recurring: ReadonlyMap<string, readonly { name: string; everyMs: number }[
  * @returns a function that stops the registration
  */
 export function keepRecurringJobs(app: App, queues: readonly string[]): () => void {
-  const registerAll = async () => {
-    try {
-      await Promise.all(queues.map((name) => registerQueue(app.queues.all.get(name))));
-    } catch (err) {
-      app.log.warn({ err }, 'recurring jobs cannot be registered in Redis; the worker retries');
-    }
+  const registerAll = () => {
+    Promise.all(queues.map((name) => registerQueue(app.queues.all.get(name)))).catch((err: unknown) =>
+      app.log.warn({ err }, 'recurring jobs cannot be registered in Redis; the worker retries'),
+    );
   };
-  void registerAll();
+  registerAll();
   const timer = setInterval(registerAll, REGISTER_EVERY_MS).unref();
   app.redis.on('ready', registerAll);
   return () => {

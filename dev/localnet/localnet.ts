@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Connection, PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
+import { RpcNode } from '#platform/solana/rpc-node.ts';
 import { Beacon } from './beacon/beacon.ts';
 import { Chain } from './cluster/chain.ts';
 import { type Funding, fund, genesis } from './cluster/genesis.ts';
@@ -41,7 +42,7 @@ export interface Localnet {
   readonly keys: LocalnetKeys;
   readonly control: LocalnetControl;
   /** Transfers SOL to a wallet and mints tokens to it. */
-  fund(wallet: PublicKey, gift: Funding): Promise<void>;
+  fund(wallet: Address, gift: Funding): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -100,8 +101,8 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
   };
   for (const node of [services.first, services.second]) node.submit = (tx) => submitWithFaults(node, services.faults, tx);
   const { url, close } = await serve(services, host, port);
-  const connection = new Connection(url, 'processed');
-  const sendFunds = (wallet: PublicKey, gift: Funding) => fund(connection, keys, wallet, gift);
+  const node = new RpcNode(url);
+  const sendFunds = (wallet: Address, gift: Funding) => fund(node, keys, wallet, gift);
 
   const FaucetRequest = z.strictObject({
     wallet: z.string(),
@@ -125,7 +126,7 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
   };
   try {
     // Advances the clock until the blocks of the genesis transactions are finalized.
-    if (options.genesis !== false && (await genesis(connection, keys))) chain.clock.advance(finalizedAfter + 1);
+    if (options.genesis !== false && (await genesis(node, keys))) chain.clock.advance(finalizedAfter + 1);
   } catch (error) {
     await shutDown();
     throw error;
@@ -133,9 +134,9 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
   return { url, env: environment(url, keys, beacon), keys, control: new LocalnetControl(url), fund: sendFunds, close: shutDown };
 }
 
-function addressOf(text: string): PublicKey {
+function addressOf(text: string): Address {
   try {
-    return new PublicKey(text);
+    return parseAddress(text);
   } catch {
     throw new CommandError(`${text} is not an address`);
   }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { Keypair } from '@solana/web3.js';
+import { type Signer, signerFromSeed } from '#platform/solana/primitives.ts';
 
 type Role = 'feePayer' | 'epochAuthority' | 'treasury' | 'committer' | 'mintAuthority' | 'program' | 'rewardMint' | 'usdcMint';
 /** Key pairs, one per role. The keys of the mint authority, the program and the mints exist only on a localnet. */
-export type LocalnetKeys = Readonly<Record<Role, Keypair>>;
+export type LocalnetKeys = Readonly<Record<Role, Signer>>;
 
 /** Derives the keys of a localnet from its seed. */
 export function keysOf(seed: Buffer): LocalnetKeys {
-  const key = (role: string) => Keypair.fromSeed(createHash('sha256').update(`role ${role}`).update(seed).digest());
+  const key = (role: string) => signerFromSeed(createHash('sha256').update(`role ${role}`).update(seed).digest());
   return {
     feePayer: key('feePayer'),
     epochAuthority: key('epochAuthority'),

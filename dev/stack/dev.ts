@@ -7,7 +7,7 @@ import { describeExit } from './child.ts';
 import { dataFolder } from './folders.ts';
 import { type LocalnetProcess, startLocalnetProcess, withoutKeys } from './localnet.ts';
 import { ProcessOutput } from './logs.ts';
-import { type ApiPorts, choosePorts, portOrAny, wholeNumber } from './ports.ts';
+import { type ApiPorts, choosePorts, wholeNumber } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import { type ProcessOptions, runProcess, startProcess, waitUntilReady } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
@@ -19,7 +19,7 @@ const READY_WITHIN = 60_000;
 export interface DevOptions {
   readonly checkout: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Command line arguments: `--at TIME`. */
+  /** Command line arguments: `--at TIME`, `--watch`. */
   readonly args: readonly string[];
   /** The scripts to run, relative to the checkout. */
   readonly entries: { readonly migrate: string; readonly server: string; readonly worker: string };
@@ -36,7 +36,8 @@ async function dev(options: DevOptions): Promise<number> {
 
 async function startAll(stack: Supervisor, options: DevOptions, output: ProcessOutput, print: (text: string) => void): Promise<number> {
   const { checkout, entries, env } = options;
-  const offsetSec = clockOffsetSec(options.args, env);
+  const { at, watch } = parseArguments(options.args);
+  const offsetSec = clockOffsetSec(at, env);
   const apiCount = wholeNumber('API_PROCESSES', env.API_PROCESSES || '1', 1, 64);
   const workerCount = wholeNumber('WORKER_PROCESSES', env.WORKER_PROCESSES || '1', 0, 64);
   const firstMetricsPort = wholeNumber('METRICS_PORT', env.METRICS_PORT || '0', 0, 65_535 - apiCount - workerCount);
@@ -50,7 +51,7 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
 
   const localnet = env.SOLANA_RPC_URL
     ? undefined
-    : await stack.start(async () => startLocalnetProcess({ folder: join(data, 'localnet'), port: await portOrAny(8899) }));
+    : await stack.start(() => startLocalnetProcess({ folder: join(data, 'localnet'), port: 8899, mayMove: true }));
   if (localnet) await new LocalnetControl(localnet.url).setOffset(offsetSec * 1_000);
   print(localnet ? 'The localnet is running.' : 'Using the Solana cluster of SOLANA_RPC_URL.');
   if (offsetSec !== 0) print(`The clock is shifted: for the service it is ${new Date(Date.now() + offsetSec * 1_000).toISOString()}.`);
@@ -77,6 +78,12 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
     env: processEnv,
     output,
   });
+  // Node.js restarts the process when a file that the process has loaded changes. If the new code fails, Node.js waits for the next change. Node.js
+  // forwards SIGTERM to the process; a SIGKILL would leave the process running.
+  const watched = (name: string, entry: string, processEnv: NodeJS.ProcessEnv): ProcessOptions => {
+    const plain = script(name, entry, processEnv);
+    return watch ? { ...plain, args: ['--watch', '--watch-preserve-output', ...plain.args], orphanSignal: 'SIGTERM' } : plain;
+  };
   const metricsPort = (index: number): string => String(firstMetricsPort && firstMetricsPort + index);
 
   const migrated = await runProcess(stack, script('migrate', entries.migrate, shared));
@@ -86,13 +93,13 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
   // still process the jobs of the last requests.
   await stack.startTogether(
     named('worker', workerCount).map(
-      (name, index) => () => startProcess(script(name, entries.worker, { ...shared, METRICS_PORT: metricsPort(apiCount + index) })),
+      (name, index) => () => startProcess(watched(name, entries.worker, { ...shared, METRICS_PORT: metricsPort(apiCount + index) })),
     ),
   );
   const apis = await stack.startTogether(
     named('api', apiCount).map((name, index) => () => {
       const port = String(apiPorts.ports[index]);
-      return startProcess(script(name, entries.server, { ...withoutKeys(shared), PORT: port, METRICS_PORT: metricsPort(index) }));
+      return startProcess(watched(name, entries.server, { ...withoutKeys(shared), PORT: port, METRICS_PORT: metricsPort(index) }));
     }),
   );
   await Promise.all(apis.map((api, index) => waitUntilReady(api, `http://127.0.0.1:${apiPorts.ports[index]}/readyz`, READY_WITHIN)));
@@ -102,14 +109,22 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
 }
 
 /**
- * Returns the clock offset: the time that the processes use minus the system time. With `--at TIME`, the offset is TIME minus the system time;
+ * Parses the command line arguments.
+ * @throws when an argument is wrong
+ */
+export function parseArguments(args: readonly string[]): { readonly at: string | undefined; readonly watch: boolean } {
+  const { at, watch } = parseArgs({ args: [...args], options: { at: { type: 'string' }, watch: { type: 'boolean', default: false } } }).values;
+  return { at, watch };
+}
+
+/**
+ * Returns the clock offset: the time that the processes use minus the system time. With `--at TIME` (`at`), the offset is TIME minus the system time;
  * without `--at`, it is CLOCK_OFFSET_SEC.
  * @returns whole seconds; 0 means that the clock is not shifted
  * @throws when TIME is not in the future, or when the clock is shifted and SOLANA_RPC_URL is set, because only the clock and the beacon of the
  * localnet can be shifted
  */
-export function clockOffsetSec(args: readonly string[], env: NodeJS.ProcessEnv, nowMs = Date.now()): number {
-  const { at } = parseArgs({ args: [...args], options: { at: { type: 'string' } } }).values;
+export function clockOffsetSec(at: string | undefined, env: NodeJS.ProcessEnv, nowMs = Date.now()): number {
   const offsetSec = at === undefined ? Number(env.CLOCK_OFFSET_SEC || 0) : Math.round((Date.parse(at) - nowMs) / 1_000);
   if (at !== undefined && !(offsetSec > 0)) throw new Error(`--at must be a future time such as 2026-12-28T06:00:00Z, not ${JSON.stringify(at)}`);
   if (offsetSec !== 0 && env.SOLANA_RPC_URL) throw new Error('The clock can only be shifted with the localnet: unset SOLANA_RPC_URL');

@@ -12,6 +12,8 @@ export const withoutKeys = <Env extends NodeJS.ProcessEnv>(env: Env): NodeJS.Pro
 
 const READY_WITHIN = 60_000;
 const STOP_STEPS: StopSteps = [['SIGTERM', 10_000]];
+const MAX_STARTS = 20;
+const PAUSE_MS = 250;
 const PROGRAM = join(import.meta.dirname, '../localnet/main.ts');
 
 export interface LocalnetProcessOptions {
@@ -19,6 +21,8 @@ export interface LocalnetProcessOptions {
   readonly folder: string;
   /** Port; 0 (default): any free port. A restart uses the same port again. */
   readonly port?: number;
+  /** Whether to use any free port if `port` is in use at the first start. */
+  readonly mayMove?: boolean;
   readonly host?: string;
   readonly slotMs?: number;
   /** Time between two rounds of the beacon, ms. */
@@ -72,13 +76,31 @@ class LocalnetServer implements LocalnetProcess {
     return this.#server?.pid ?? 0;
   }
 
+  /** Starts the process. If another process uses the port, tries again for about five seconds, or, with `mayMove`, uses any free port. */
   async start(): Promise<void> {
+    const { mayMove = false } = this.#options;
+    for (let starts = 1; ; starts++) {
+      const isMoving = mayMove && this.url === '' && starts > 1;
+      const failure = await this.#tryToStart(isMoving ? 0 : this.#port);
+      if (failure === undefined) return;
+      if (!failure.includes('EADDRINUSE') || starts === MAX_STARTS) throw new Error(`localnet ${failure}`);
+      if (!mayMove) await sleep(PAUSE_MS);
+    }
+  }
+
+  /** The port of the process that was started before, or else the chosen port. */
+  get #port(): number | undefined {
+    return this.url === '' ? this.#options.port : Number(new URL(this.url).port);
+  }
+
+  /** Starts the process once. @returns the failure; undefined if the process is ready */
+  async #tryToStart(port: number | undefined): Promise<string | undefined> {
     const logFile = openSync(this.#log, 'w', 0o600);
     const server = new Child({
       command: process.execPath,
       args: [PROGRAM],
       cwd: this.#options.folder,
-      env: this.#environment(),
+      env: this.#environment(port),
       stdio: ['ignore', logFile, logFile],
       orphanSignal: 'SIGTERM',
       exitSignal: 'SIGTERM',
@@ -89,14 +111,16 @@ class LocalnetServer implements LocalnetProcess {
     const ready = await Promise.race([end.then((how) => ({ failure: how })), this.#ready(server)]);
     if ('failure' in ready) {
       await this.#end(STOP_STEPS);
-      throw new Error(`localnet ${ready.failure}`);
+      return ready.failure;
     }
     this.url = ready.url;
     this.env = JSON.parse(readFileSync(join(this.#options.folder, 'env.json'), 'utf8'));
     server.unref();
-    void end.then((how) => {
-      if (this.#server === server) this.#reportDeath(how);
-    });
+    const report = (how: unknown) => {
+      if (this.#server === server) this.#reportDeath(String(how));
+    };
+    end.then(report, report);
+    return undefined;
   }
 
   async stop(): Promise<void> {
@@ -133,13 +157,12 @@ class LocalnetServer implements LocalnetProcess {
     return { failure: `was not ready within ${READY_WITHIN / 1000} seconds` };
   }
 
-  #environment(): NodeJS.ProcessEnv {
-    const { folder, host, port, slotMs, beaconMs, confirmedAfter, finalizedAfter } = this.#options;
-    const samePort = this.url === '' ? port : Number(new URL(this.url).port);
+  #environment(port: number | undefined): NodeJS.ProcessEnv {
+    const { folder, host, slotMs, beaconMs, confirmedAfter, finalizedAfter } = this.#options;
     const settings = {
       LOCALNET_FOLDER: folder,
       LOCALNET_HOST: host,
-      LOCALNET_PORT: samePort,
+      LOCALNET_PORT: port,
       LOCALNET_SLOT_MS: slotMs,
       LOCALNET_BEACON_MS: beaconMs,
       LOCALNET_CONFIRMED_AFTER: confirmedAfter,

@@ -4,12 +4,16 @@ import type { Readable } from 'node:stream';
 import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 
+/** Log levels, lowest first. */
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
 const COLOURS = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
 
 /** Prints the output of several processes to one terminal. Each line begins with the name of its process. */
 export class ProcessOutput {
   readonly #names: string[] = [];
   readonly #width: number;
+  readonly #least: number;
   readonly #pretty = prettyFactory({
     colorize: process.stdout.hasColors?.() ?? false,
     translateTime: 'SYS:HH:MM:ss.l',
@@ -17,8 +21,13 @@ export class ProcessOutput {
     singleLine: true,
   });
 
-  constructor(width: number) {
+  /**
+   * @param width the width of the column with the names
+   * @param level the lowest log level to print, such as `error`; log lines of lower levels are dropped
+   */
+  constructor(width: number, level = 'trace') {
     this.#width = width;
+    this.#least = LEVELS.indexOf(level);
   }
 
   /** Prints text. Each printed line begins with the name of the process. */
@@ -31,9 +40,16 @@ export class ProcessOutput {
   follow(name: string, stream: Readable): Promise<void> {
     return new Promise((resolve) => {
       createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
-        .on('line', (line) => this.print(name, this.#readable(line)))
+        .on('line', (line) => {
+          if (!this.#isDropped(line)) this.print(name, this.#readable(line));
+        })
         .once('close', resolve);
     });
+  }
+
+  #isDropped(line: string): boolean {
+    const level = LEVELS.indexOf(/^\{"level":"(\w+)"/.exec(line)?.[1] ?? '');
+    return level >= 0 && level < this.#least;
   }
 
   #readable(line: string): string {

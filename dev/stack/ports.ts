@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 const DEFAULT_PORT = 3000;
@@ -61,27 +60,4 @@ function isFree(port: number, host?: string): Promise<boolean> {
     server.once('error', () => resolve(false));
     server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
   });
-}
-
-/** Returns the port if it is free, else 0, so that the operating system chooses a port. */
-export async function portOrAny(port: number): Promise<number> {
-  return (await firstTaken([port])) === undefined ? port : 0;
-}
-
-/** Returns free ports that the operating system chooses. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.flatMap((server) => {
-    const address = server.address();
-    return typeof address === 'object' && address ? [address.port] : [];
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -139,9 +139,10 @@ class PostgresServer implements Postgres {
       throw error;
     }
     server.unref();
-    void end.then((how) => {
-      if (this.#server === server) this.#reportDeath(how);
-    });
+    const report = (how: unknown) => {
+      if (this.#server === server) this.#reportDeath(String(how));
+    };
+    end.then(report, report);
   }
 
   ensureDatabase(database: string): string {

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Child, describeExit, type ProcessExit, type StopSteps, settlesWithin } from './child.ts';
 import type { ProcessOutput } from './logs.ts';
@@ -17,6 +18,10 @@ export interface ProcessOptions {
   readonly output: ProcessOutput | 'inherit';
   /** Whether the process may end without a call of `stop`. If true, its end is no failure. */
   readonly endsByItself?: boolean;
+  /** Called with each line that the process prints. Not called if `output` is `inherit`. */
+  readonly onLine?: (line: string) => void;
+  /** Signal that the operating system sends to the process when this process dies without cleanup (default: SIGKILL). */
+  readonly orphanSignal?: NodeJS.Signals;
   /** Signals that stop the process (default: SIGTERM). If the process still runs after the last signal, it is killed. */
   readonly stop?: StopSteps;
 }
@@ -39,20 +44,21 @@ export function startProcess(options: ProcessOptions): ServiceProcess {
     env,
     stdio: output === 'inherit' ? 'inherit' : ['ignore', 'pipe', 'pipe'],
     // SIGKILL is safe, because a kill at any moment loses no data of these processes. SIGTERM does not end a process that hangs.
-    orphanSignal: 'SIGKILL',
+    orphanSignal: options.orphanSignal ?? 'SIGKILL',
     exitSignal: 'SIGKILL',
   });
   const streams = output === 'inherit' ? [] : [child.process.stdout, child.process.stderr];
   const printed = streams.map((stream) => (stream && output !== 'inherit' ? output.follow(options.name, stream) : undefined));
+  for (const stream of streams) if (stream && options.onLine) createInterface(stream).on('line', options.onLine);
   const exited = child.exited.then(async (exit) => {
     await settlesWithin(Promise.all(printed), 1_000);
     return exit;
   });
   let isStopping = false;
-  const died = new Promise<string>((resolve) => {
-    void exited.then((exit) => {
+  const died = new Promise<string>((resolve, reject) => {
+    exited.then((exit) => {
       if (!isStopping && !options.endsByItself) resolve(describeExit(exit));
-    });
+    }, reject);
   });
   return {
     name: options.name,

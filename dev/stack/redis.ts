@@ -113,9 +113,10 @@ class RedisServer implements Redis {
       throw new Error(`Redis ${failure}`);
     }
     server.unref();
-    void end.then((how) => {
-      if (this.#server === server) this.#reportDeath(how);
-    });
+    const report = (how: unknown) => {
+      if (this.#server === server) this.#reportDeath(String(how));
+    };
+    end.then(report, report);
   }
 
   async stop(): Promise<void> {

@@ -61,7 +61,8 @@ export class Supervisor {
     const started = begins.map(async (begin) => {
       const part = await begin();
       stage.push(part);
-      void part.died.then((how) => this.end(1, `${part.name} ${how}`));
+      const end = (how: unknown) => this.end(1, `${part.name} ${how}`);
+      part.died.then(end, end);
       return part;
     });
     const all = Promise.allSettled(started);

@@ -1,23 +1,24 @@
 import { join } from 'node:path';
-import type { ProcessExit } from './child.ts';
 import { type LocalnetProcess, type LocalnetProcessOptions, startLocalnetProcess, withoutKeys } from './localnet.ts';
 import { ProcessOutput } from './logs.ts';
-import { freePorts } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
-import { runProcess, type ServiceProcess, startProcess, waitUntilReady } from './processes.ts';
+import { ApiSlot, ProcessSlot, type RestartableProcess } from './process-slot.ts';
+import { runProcess } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
 import { Supervisor } from './supervisor.ts';
 import { openTemporaryFolder } from './temporary.ts';
 
 const checkout = join(import.meta.dirname, '../..');
-const READY_WITHIN = 60_000;
+
+/** The origin of the web pages of systems that tests and benchmarks start. It differs from the URLs, because each API process chooses its port. */
+export const SYSTEM_ORIGIN = 'http://coinop.test';
 
 /** The admin token of systems that tests and benchmarks start. */
 export const SYSTEM_ADMIN_TOKEN = 'system-admin-token-0123456789';
 
 /** A complete system of real processes with its own PostgreSQL and Redis, for end-to-end tests, chaos tests and benchmarks. */
 export interface System {
-  /** Base URLs, one per API process. */
+  /** Base URLs, one per API process. They stay the same when the process is restarted. */
   readonly urls: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly postgres: Postgres;
@@ -27,22 +28,6 @@ export interface System {
   readonly apis: readonly RestartableProcess[];
   readonly workers: readonly RestartableProcess[];
   stop(): Promise<void>;
-}
-
-/** An API or worker process that tests kill and start again. */
-export interface RestartableProcess {
-  readonly name: string;
-  /** Process id; 0 while the process is not running. */
-  readonly pid: number;
-  /** Ends the process by SIGKILL and waits for its exit. */
-  kill(): Promise<void>;
-  /**
-   * Stops the process gracefully and waits for its exit.
-   * @returns the exit code or signal; null if the process was not running
-   */
-  stop(): Promise<ProcessExit | null>;
-  /** Starts the process with the same settings. Resolves when it is ready. */
-  start(): Promise<void>;
 }
 
 /** The processes and servers to start. Default: one API, one worker, servers without durability, no localnet. */
@@ -73,24 +58,21 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     const localnet = localnetOptions && (await startLocalnetProcess({ ...localnetOptions, folder: join(temporary.path, 'localnet') }));
     // The caller may kill and restart the localnet, so the supervisor does not watch it.
     if (localnet) stack.onStop(() => localnet.stop());
-    const ports = await freePorts(apiCount);
     const env = {
       ...inherited(),
       NODE_ENV: 'development',
-      // Tests restart the processes many times. With this cache, Node.js does not compile the modules again at each start.
-      NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
+      ...compileCache(),
       LOG_LEVEL: 'error',
       DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
       ADMIN_TOKENS: SYSTEM_ADMIN_TOKEN,
-      PUBLIC_URL: `http://localhost:${ports[0]}`,
-      ALLOWED_ORIGINS: ports.map((port) => `http://localhost:${port}`).join(','),
+      PUBLIC_URL: SYSTEM_ORIGIN,
       METRICS_PORT: '0',
       MEDIA_FOLDER: join(temporary.path, 'media'),
       ...localnet?.env,
       ...options.env,
     };
-    const output = new ProcessOutput(9);
+    const output = new ProcessOutput(9, env.LOG_LEVEL);
     const script = (name: string, entry: string, processEnv: NodeJS.ProcessEnv = env) => ({
       name,
       command: process.execPath,
@@ -102,16 +84,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     const migrated = await runProcess(stack, script('migrate', 'src/migrate.ts'));
     if (migrated.code !== 0) throw new Error('src/migrate.ts failed; its error is in the output above');
 
-    const workers = Array.from({ length: workerCount }, (_, i) => new ProcessSlot(() => startProcess(script(`worker-${i + 1}`, 'workers/main.ts'))));
-    const apis = ports.map((port, i) => {
-      const begin = () => startProcess(script(`api-${i + 1}`, 'src/server.ts', { ...withoutKeys(env), PORT: String(port) }));
-      return new ProcessSlot(begin, (api) => waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_WITHIN));
-    });
+    const workers = Array.from({ length: workerCount }, (_, i) => new ProcessSlot(script(`worker-${i + 1}`, 'workers/main.ts')));
+    // An API process logs its port at the level `info`; `output` drops the lines below the level that the caller chose.
+    const apiEnv = { ...withoutKeys(env), LOG_LEVEL: 'info' };
+    const apis = Array.from({ length: apiCount }, (_, i) => new ApiSlot(script(`api-${i + 1}`, 'src/server.ts', apiEnv)));
     stack.onStop(async () => void (await Promise.all(workers.map((worker) => worker.stop()))));
     stack.onStop(async () => void (await Promise.all(apis.map((api) => api.stop()))));
     await Promise.all([...workers, ...apis].map((slot) => slot.start()));
     return {
-      urls: ports.map((port) => `http://localhost:${port}`),
+      urls: apis.map(({ port }) => `http://localhost:${port}`),
       env,
       postgres,
       redis,
@@ -127,48 +108,17 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
 }
 
 /**
+ * Returns the setting of the cache with which Node.js does not compile the modules again at each start of a process. Empty while coverage is measured,
+ * because code from the cache has no precise coverage.
+ */
+export function compileCache(): Record<string, string> {
+  return process.env.NODE_V8_COVERAGE ? {} : { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') };
+}
+
+/**
  * Returns the environment variables of this process that the started processes get. DATABASE_URL and REDIS_URL are not among them, so a system never
  * uses the caller's servers.
  */
 function inherited(): Record<string, string> {
   return Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
-}
-
-/** A handle for one API or worker process. The process can be killed and started again under the same name. */
-class ProcessSlot implements RestartableProcess {
-  readonly #begin: () => ServiceProcess;
-  readonly #ready: (process: ServiceProcess) => Promise<void>;
-  #process: ServiceProcess | undefined;
-
-  constructor(begin: () => ServiceProcess, ready: (process: ServiceProcess) => Promise<void> = async () => {}) {
-    this.#begin = begin;
-    this.#ready = ready;
-  }
-
-  get name(): string {
-    return this.#process?.name ?? '';
-  }
-
-  get pid(): number {
-    return this.#process?.isRunning ? this.#process.pid : 0;
-  }
-
-  async start(): Promise<void> {
-    if (this.#process?.isRunning) throw new Error(`${this.name} is running already`);
-    this.#process = this.#begin();
-    await this.#ready(this.#process);
-  }
-
-  async kill(): Promise<void> {
-    if (!this.#process?.isRunning) return;
-    process.kill(this.#process.pid, 'SIGKILL');
-    await this.#process.exited;
-  }
-
-  async stop(): Promise<ProcessExit | null> {
-    const running = this.#process;
-    if (!running?.isRunning) return null;
-    await running.stop();
-    return await running.exited;
-  }
 }

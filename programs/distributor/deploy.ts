@@ -1,5 +1,10 @@
-import { type PublicKey, SYSVAR_CLOCK_PUBKEY, SYSVAR_RENT_PUBKEY, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
+import { type Address, accountEntry, type Instruction, instruction, parseAddress } from '#platform/solana/primitives.ts';
+import { createAccount, SYSTEM_PROGRAM } from '#platform/solana/system-program.ts';
+
+/** Addresses of the accounts in which the cluster publishes its clock and its rent. */
+const CLOCK_SYSVAR = parseAddress('SysvarC1ock11111111111111111111111111111111');
+const RENT_SYSVAR = parseAddress('SysvarRent111111111111111111111111111111111');
 
 /** Length of the header before the program's bytes in a buffer account, bytes. */
 const BUFFER_HEADER_BYTES = 37;
@@ -19,25 +24,23 @@ type DeploymentSigner = 'payer' | 'buffer' | 'program';
 
 /** A transaction to sign and send. The payer pays its fee. */
 interface DeploymentTransaction {
-  readonly instructions: TransactionInstruction[];
+  readonly instructions: Instruction[];
   readonly signers: DeploymentSigner[];
 }
 
 interface Deployment {
-  readonly payer: PublicKey;
+  readonly payer: Address;
   /** A new key for the buffer account. This account holds the program's bytes until the deployment, which deletes the account. */
-  readonly buffer: PublicKey;
-  readonly program: PublicKey;
+  readonly buffer: Address;
+  readonly program: Address;
   readonly bytes: Uint8Array;
   /** The authority that may replace the program; null makes the program final. */
-  readonly upgradeAuthority: PublicKey | null;
+  readonly upgradeAuthority: Address | null;
   /** Returns the lamports that make an account of this size rent-exempt. */
   readonly rent: (bytes: number) => Promise<number> | number;
 }
 
-const meta = (pubkey: PublicKey, isWritable: boolean, isSigner = false) => ({ pubkey, isWritable, isSigner });
-
-const loader = (keys: ReturnType<typeof meta>[], data: Buffer) => new TransactionInstruction({ programId: UPGRADEABLE_LOADER, keys, data });
+const loader = (accounts: Parameters<typeof instruction>[1], data: Buffer) => instruction(UPGRADEABLE_LOADER, accounts, data);
 
 function numbers(kind: number, ...values: readonly bigint[]): Buffer {
   const data = Buffer.alloc(4 + 8 * values.length);
@@ -46,18 +49,21 @@ function numbers(kind: number, ...values: readonly bigint[]): Buffer {
   return data;
 }
 
-function write(deployment: Deployment, offset: number): TransactionInstruction {
+function write(deployment: Deployment, offset: number): Instruction {
   const chunk = deployment.bytes.subarray(offset, offset + WRITE_BYTES);
   const head = Buffer.alloc(16);
   head.writeUInt32LE(WRITE);
   head.writeUInt32LE(offset, 4);
   head.writeBigUInt64LE(BigInt(chunk.length), 8);
-  return loader([meta(deployment.buffer, true), meta(deployment.payer, false, true)], Buffer.concat([head, chunk]));
+  return loader([accountEntry(deployment.buffer, true), accountEntry(deployment.payer, false, true)], Buffer.concat([head, chunk]));
 }
 
-function setAuthority(deployment: Deployment): TransactionInstruction {
-  const next = deployment.upgradeAuthority === null ? [] : [meta(deployment.upgradeAuthority, false)];
-  return loader([meta(programDataAddress(deployment.program), true), meta(deployment.payer, false, true), ...next], numbers(SET_AUTHORITY));
+function setAuthority(deployment: Deployment): Instruction {
+  const next = deployment.upgradeAuthority === null ? [] : [accountEntry(deployment.upgradeAuthority, false)];
+  return loader(
+    [accountEntry(programDataAddress(deployment.program), true), accountEntry(deployment.payer, false, true), ...next],
+    numbers(SET_AUTHORITY),
+  );
 }
 
 /**
@@ -67,12 +73,14 @@ function setAuthority(deployment: Deployment): TransactionInstruction {
  */
 export async function deploymentTransactions(deployment: Deployment): Promise<DeploymentTransaction[]> {
   const { payer, buffer, program, bytes, upgradeAuthority, rent } = deployment;
-  const create = (newAccountPubkey: PublicKey, space: number, lamports: number) =>
-    SystemProgram.createAccount({ fromPubkey: payer, newAccountPubkey, space, lamports, programId: UPGRADEABLE_LOADER });
+  const create = (address: Address, space: number, lamports: number) => createAccount({ payer, address, space, lamports, owner: UPGRADEABLE_LOADER });
 
   const space = BUFFER_HEADER_BYTES + bytes.length;
   const begin: DeploymentTransaction = {
-    instructions: [create(buffer, space, await rent(space)), loader([meta(buffer, true), meta(payer, false)], numbers(INITIALIZE_BUFFER))],
+    instructions: [
+      create(buffer, space, await rent(space)),
+      loader([accountEntry(buffer, true), accountEntry(payer, false)], numbers(INITIALIZE_BUFFER)),
+    ],
     signers: ['payer', 'buffer'],
   };
 
@@ -83,14 +91,14 @@ export async function deploymentTransactions(deployment: Deployment): Promise<De
 
   const deploy = loader(
     [
-      meta(payer, true, true),
-      meta(programDataAddress(program), true),
-      meta(program, true),
-      meta(buffer, true),
-      meta(SYSVAR_RENT_PUBKEY, false),
-      meta(SYSVAR_CLOCK_PUBKEY, false),
-      meta(SystemProgram.programId, false),
-      meta(payer, false, true),
+      accountEntry(payer, true, true),
+      accountEntry(programDataAddress(program), true),
+      accountEntry(program, true),
+      accountEntry(buffer, true),
+      accountEntry(RENT_SYSVAR, false),
+      accountEntry(CLOCK_SYSVAR, false),
+      accountEntry(SYSTEM_PROGRAM, false),
+      accountEntry(payer, false, true),
     ],
     numbers(DEPLOY_WITH_MAX_DATA_LEN, BigInt(bytes.length)),
   );

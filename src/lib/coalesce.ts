@@ -16,14 +16,11 @@ export function coalesce<Request, Result>(
   const begin = (key: string, requests: readonly [Request, ...Request[]]): Promise<Result> => {
     waiting.delete(key);
     const result = run(requests);
-    const ended = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    running.set(key, ended);
-    void ended.then(() => {
+    const end = () => {
       if (running.get(key) === ended) running.delete(key);
-    });
+    };
+    const ended = result.then(end, end);
+    running.set(key, ended);
     return result;
   };
 

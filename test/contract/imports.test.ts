@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { importsOf, resolveImport } from '#test/support/imports.ts';
+import { importsOf, resolveImport } from '#dev/test/imports.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -94,6 +94,15 @@ test('the platform takes only the type of the configuration; the configuration t
     if (roomOf(from) === 'platform' && roomOf(to) === 'config') return !isType;
     return roomOf(from) === 'config' && roomOf(to) === 'platform' && basename(to) !== 'config.ts';
   });
+  expect(wrong).toEqual([]);
+});
+
+/** The folders that may import the chain library. The tests among them are clients of the chain that are independent of the service. */
+const CHAIN_LIBRARY_USERS = ['src/platform/solana/', 'test/platform/solana/', 'test/programs/', 'test/support/solana/', 'test/dev/localnet/'];
+
+test('only the platform’s solana folder and independent test clients import @solana/web3.js', () => {
+  const users = [...textOf].filter(([, text]) => importsOf(text).some(({ specifier }) => specifier.startsWith('@solana/')));
+  const wrong = users.map(([file]) => file).filter((file) => !CHAIN_LIBRARY_USERS.some((folder) => file.startsWith(folder)));
   expect(wrong).toEqual([]);
 });
 

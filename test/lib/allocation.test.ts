@@ -175,6 +175,38 @@ test('amountOf of a first wallet is the pool up to the cap, and is never above t
   expect(amountOf(shares, 'newcomer', 1_000_000n)).toBe(400n);
 });
 
+test('when one wallet takes the whole pool, the estimate for a wallet with fewer points is nothing', () => {
+  const { shares } = allocated({ pool: 1_000n, cap: null, dust: 0n }, [{ name: 'a', points: 10n }]);
+  expect(amountOf(shares, 'newcomer', 5n)).toBe(0n);
+});
+
+test('the estimate for a newcomer divides the rest by the points of the wallets below the cap', () => {
+  const wallets = [
+    { name: 'a', points: 10n },
+    { name: 'b', points: 1n },
+  ];
+  const { shares, paid } = allocated({ pool: 1_000n, cap: 600n, dust: 0n }, wallets);
+  expect([...paid]).toEqual([
+    ['a', 600n],
+    ['b', 400n],
+  ]);
+  // 5 × 400 / 1 = 2,000, which is above the cap.
+  expect(amountOf(shares, 'newcomer', 5n)).toBe(600n);
+});
+
+test('points that sum to 2^63 are rejected, and points that sum to one less are allocated exactly', () => {
+  const half = 2n ** 62n;
+  const rules = { pool: 2n ** 64n - 1n, cap: null, dust: 0n };
+  const wallets = (second: bigint) => [
+    { name: 'a', points: half },
+    { name: 'b', points: second },
+  ];
+  expect(() => allocated(rules, wallets(half))).toThrow('must sum to less than 2^63');
+  const { paid, total } = allocated(rules, wallets(half - 1n));
+  expect(total).toBe(rules.pool);
+  expect([...paid].sort()).toEqual([...model(rules, wallets(half - 1n))].sort());
+});
+
 test('the allocation of a million wallets takes seconds', () => {
   const random = randomGenerator(3);
   const points = BigInt64Array.from({ length: 1_000_000 }, () => BigInt(random.int(1, 50_000)));

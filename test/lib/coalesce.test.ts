@@ -39,6 +39,19 @@ test('a run gets all requests that waited for it, and keys are independent', asy
   expect(runs).toHaveLength(3);
 });
 
+test('requests of one turn of the event loop share a run, also after an earlier run has ended', async () => {
+  let runs = 0;
+  const request = coalesce<number, string>(async (requests) => `run ${++runs}: ${requests.join()}`);
+  const inOneTurn = async () => {
+    const first = request('a', 1);
+    await Promise.resolve();
+    return await Promise.all([first, request('a', 2)]);
+  };
+  expect(await inOneTurn()).toEqual(['run 1: 1,2', 'run 1: 1,2']);
+  await sleep(1);
+  expect(await inOneTurn()).toEqual(['run 2: 1,2', 'run 2: 1,2']);
+});
+
 test('a failed run rejects only its own requests', async () => {
   let runs = 0;
   const request = coalesce<null, string>(async () => {

@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { MerkleTree } from 'merkletreejs';
 import { CHUNK_BYTES, CHUNK_LEAVES, proofThrough, subtreeRoots } from '#areas/rewards/epochs/tree-chunks.ts';
@@ -73,6 +75,25 @@ test('a proof composed from chunks equals the proof of the whole tree', () => {
       expect(proofThrough(chunk, top, index)).toEqual(proofOf(levels, index));
     }
   }
+});
+
+test('without the native hasher, roots and proofs are the same', async () => {
+  const leaves = leavesOf(77);
+  const levels = buildTree(leaves);
+  // A separate process, because this process has loaded the native hasher already.
+  const script = `
+    import { registerHooks } from 'node:module';
+    registerHooks({ resolve: (name, context, next) => { if (name === '@chainsafe/hashtree') throw new Error('no build'); return next(name, context); } });
+    const { buildTree } = await import(process.argv[1]);
+    process.stdout.write(JSON.stringify(buildTree(Buffer.from(process.argv[2], 'hex')).map((level) => Buffer.from(level).toString('hex'))));`;
+  const args = ['--input-type=module', '-e', script, import.meta.resolve('#lib/merkle.ts'), Buffer.from(leaves).toString('hex')];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  expect(JSON.parse(stdout)).toEqual(levels.map((level) => Buffer.from(level).toString('hex')));
+});
+
+test('levels whose last level is not one hash have no root', () => {
+  expect(() => rootOf([])).toThrow('no root');
+  expect(() => rootOf([leavesOf(2)])).toThrow('no root');
 });
 
 test('a proof is valid only for its leaf and root', () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import { constantTimeEqual } from '#lib/constant-time-equal.ts';
@@ -106,6 +107,30 @@ test('keys of small order are rejected in every encoding and with every signatur
   }
   // At least one of these signatures is accepted by other implementations, so the test is meaningful.
   expect(takenByOthers).toBeGreaterThan(0);
+});
+
+test('a signature whose R is of small order is rejected although it fulfils the equation', () => {
+  const points = smallOrderPoints();
+  const secret = 7n;
+  const torsion = points.map((bytes) => ed25519.Point.fromBytes(bytes)).find((point) => !point.double().double().equals(ed25519.Point.ZERO));
+  // The key is secret × B plus a point of order 8, so R must cancel a part of small order that depends on the message.
+  const key = ed25519.Point.BASE.multiply(secret)
+    .add(torsion ?? ed25519.Point.ZERO)
+    .toBytes();
+  const accepted = new Set<string>();
+  for (let i = 0; i < 40; i++) {
+    const message = Buffer.from(`message ${i}`);
+    for (const r of points) {
+      const digest = createHash('sha512').update(r).update(key).update(message).digest().reverse();
+      const s = ((BigInt(`0x${digest.toString('hex')}`) % L) * secret) % L;
+      const signature = Buffer.concat([r, Buffer.from(s.toString(16).padStart(64, '0'), 'hex').reverse()]);
+      const name = Buffer.from(r).toString('hex');
+      if (!accepted.has(name) && ed25519.verify(signature, message, key, { zip215: true })) accepted.add(name);
+      expect(verifyStrict(key, message, signature)).toBe(false);
+    }
+  }
+  // Other implementations accept such a signature for each R of small order, so the test is meaningful.
+  expect(accepted.size).toBe(8);
 });
 
 test('invalid keys and signatures return false without an exception', () => {

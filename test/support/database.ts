@@ -5,9 +5,14 @@ import pg from 'pg';
 import { managed } from '#areas/registry.ts';
 import { seed } from '#areas/seeds.ts';
 import { readConfig } from '#config';
+import { requestServers } from '#dev/test/servers.ts';
 import { openOrm } from '#platform/db/orm.ts';
 
 const root = join(import.meta.dirname, '../../src');
+
+/** `bin/test` starts PostgreSQL and Redis when the first test file imports this module. */
+const { TEST_SERVERS: socket } = process.env;
+const requested = socket ? await requestServers(socket) : undefined;
 
 function required(name: string): string {
   const value = process.env[name];
@@ -16,9 +21,9 @@ function required(name: string): string {
 }
 
 /** Returns the URL of the Redis that all tests share. Each application uses its own prefix. */
-export const testRedisUrl = (): string => required('TEST_REDIS_URL');
+export const testRedisUrl = (): string => requested?.redis ?? required('TEST_REDIS_URL');
 
-const serverUrl = (): string => required('TEST_DATABASE_URL');
+const serverUrl = (): string => requested?.database ?? required('TEST_DATABASE_URL');
 
 function urlOf(database: string): string {
   return serverUrl().replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${database}`);

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Connection, Keypair } from '@solana/web3.js';
 import { z } from 'zod';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
+import { parseSecretKey } from '#platform/solana/primitives.ts';
+import { RpcNode } from '#platform/solana/rpc-node.ts';
 import { cpuPerRequest, cpuSeconds, reportCpu } from './support/cpu.ts';
 import { report } from './support/report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
@@ -33,8 +34,10 @@ const system = await startSystem({
   },
 });
 const url = system.urls[0] ?? '';
-const chain = new Connection(system.localnet?.url ?? '', 'confirmed');
-const feePayer = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(system.env.FEE_PAYER_KEY ?? '[]'))).publicKey;
+const chain = new RpcNode(system.localnet?.url ?? '');
+const feePayer = parseSecretKey(system.env.FEE_PAYER_KEY ?? '')?.publicKey;
+if (feePayer === undefined) throw new Error('the cluster has no key of the fee payer');
+const readBalance = async () => (await chain.account(feePayer, 'finalized')).account?.lamports ?? 0;
 let day = Math.floor(Date.now() / 86_400_000);
 
 interface ClaimRequest {
@@ -107,7 +110,7 @@ async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string>
  * claim for the fee payer, including rent.
  */
 async function claimAll(claims: readonly ClaimRequest[], inFlight: number, seconds: number) {
-  const balance = await chain.getBalance(feePayer, 'finalized');
+  const balance = await readBalance();
   const started = performance.now();
   const waiting = new Map<string, () => void>();
   const ids: string[] = [];
@@ -138,7 +141,7 @@ async function claimAll(claims: readonly ClaimRequest[], inFlight: number, secon
     await watching;
   }
   const took = (performance.now() - started) / 1_000;
-  const spent = balance - (await chain.getBalance(feePayer, 'finalized'));
+  const spent = balance - (await readBalance());
   return { done: ids.length, seconds: took, lamports: Math.round(spent / ids.length), ids };
 }
 

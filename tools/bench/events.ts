@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { notification } from '#areas/social/events.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
-import { freePorts } from '#dev/stack/ports.ts';
 import { startSystem } from '#dev/stack/system.ts';
 import { openFileLimit } from '#platform/events/open-files.ts';
 import { secondsOf } from './support/cpu.ts';
 import { percentiles } from './support/load.ts';
-import { collectedBytes } from './support/memory.ts';
+import { COLLECTOR_OPTIONS, collectedBytes } from './support/memory.ts';
 import { type Against, report, reportUnavailable } from './support/report.ts';
 import { type Streamer, startBareStream, startNchan } from './support/streams.ts';
 import { mark, type Report, startSubscribers } from './support/subscribers.ts';
@@ -68,8 +67,7 @@ async function measurePeer(start: () => Promise<Streamer | string>): Promise<voi
 }
 
 async function measureOurs(): Promise<void> {
-  const [inspectPort = 0] = await freePorts(1);
-  const system = await startSystem({ durable: true, env: { NODE_OPTIONS: `--inspect-port=${inspectPort}` } });
+  const system = await startSystem({ durable: true, env: { NODE_OPTIONS: COLLECTOR_OPTIONS } });
   const sender = await openContext(readConfig({ ...system.env }), 'bench');
   const pid = () => system.apis[0]?.pid ?? 0;
   const streamer: Streamer = {
@@ -77,7 +75,7 @@ async function measureOurs(): Promise<void> {
     port: Number(new URL(system.urls[0] ?? '').port),
     path: '/events?categories=system',
     pid,
-    bytes: () => collectedBytes(pid(), inspectPort),
+    bytes: () => collectedBytes(pid()),
     // Sends all texts in one transaction, so that the events keep the order of the texts.
     publish: (texts) =>
       sender.tx(async (tx) =>

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { startSystem } from '#dev/stack/system.ts';
+import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
 import { cpuPerRequest, cpuSeconds, reportCpu } from './support/cpu.ts';
 import { load, request } from './support/load.ts';
 import { reportLoad } from './support/report.ts';
@@ -35,7 +35,7 @@ try {
     const next = () => {
       const play = plays.pop();
       if (!play) return null;
-      const headers = { Cookie: play.by.cookie, Origin: system.urls[0] ?? '' };
+      const headers = { Cookie: play.by.cookie, Origin: SYSTEM_ORIGIN };
       return request('POST', '/arcade/score', `localhost:${port}`, headers, {
         gameId: GAME,
         score: randomInt(1_000_000),

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loggedPort } from '#dev/stack/api-process.ts';
 import { withoutKeys } from '#dev/stack/localnet.ts';
-import { freePorts } from '#dev/stack/ports.ts';
 import { startSystem } from '#dev/stack/system.ts';
 import { secondsOf } from './support/cpu.ts';
 import { percentiles } from './support/load.ts';
@@ -34,9 +34,8 @@ const printCpuOf = (work: string) => [
 const modules = (path: string) => printCpuOf(`await import(${JSON.stringify(join(checkout, path))})`);
 
 const system = await startSystem();
-const [port = 0] = await freePorts(1);
 await Promise.all([...system.apis, ...system.workers].map((one) => one.stop()));
-const env: NodeJS.ProcessEnv = { ...system.env, LOG_LEVEL: 'info', PORT: String(port), METRICS_PORT: '0' };
+const env: NodeJS.ProcessEnv = { ...system.env, LOG_LEVEL: 'info', PORT: '0', METRICS_PORT: '0' };
 
 /**
  * A process to start. It is ready when `path` returns 200 or when it prints `logLine`. A process without `path` and `logLine` is ready when it has
@@ -113,14 +112,16 @@ async function start({ args, env: given, path, logLine }: Subject, compiled: str
   });
   const exited = once(child, 'exit');
   const lines: string[] = [];
+  let port: number | undefined;
   const printed = new Promise<void>((resolve) => {
     createInterface(child.stdout).on('line', (line) => {
       lines.push(line);
+      port ??= loggedPort(line);
       if (logLine !== undefined && line.includes(logLine)) resolve();
     });
   });
   const isService = path !== undefined || logLine !== undefined;
-  if (path !== undefined) while (child.exitCode === null && !(await answers(path))) await sleep(5);
+  if (path !== undefined) while (child.exitCode === null && !(await answers(port, path))) await sleep(5);
   else await Promise.race([once(child, 'close'), printed]);
   const readyMs = performance.now() - began;
   if (child.exitCode !== null && (isService || child.exitCode !== 0)) throw new Error(`node ${args.join(' ')} exited with ${child.exitCode}`);
@@ -133,7 +134,9 @@ async function start({ args, env: given, path, logLine }: Subject, compiled: str
   return { readyMs, cpuMs, exitMs: performance.now() - signaled };
 }
 
-function answers(path: string): Promise<boolean> {
+/** Returns whether a process answers a request with 200. The port is undefined until the process has logged it. */
+async function answers(port: number | undefined, path: string): Promise<boolean> {
+  if (port === undefined) return false;
   return new Promise((resolve) => {
     const request = get({ port, host: '127.0.0.1', path, agent: false }, (response) => {
       response.resume();

@@ -117,7 +117,7 @@ function gzipStream(block: Buffer, times: number, before = ''): ReadableStream<U
     gzip.end();
   };
   gzip.on('error', () => undefined);
-  void write();
+  write().catch((error: Error) => gzip.destroy(error));
   return ReadableStream.from(gzip);
 }
 

@@ -52,7 +52,7 @@ export async function fuzzOwnTarget(
       // Ignores a failed measurement: when a process has exited, `checkAfterwards` reports it.
       const measured = measureMemory(target).catch(() => null);
       if (at === quarter) atQuarter = measured;
-      void measured.then((memory) => memory && onMemory?.(at, describeMemory(memory)));
+      measured.then((memory) => memory && onMemory?.(at, describeMemory(memory))).catch(() => undefined);
     },
   });
   const after = await checkAfterwards(target, report.state);

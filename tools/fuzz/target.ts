@@ -8,15 +8,15 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { SCOPES, type Scope } from '#config';
+import { startApiProcess } from '#dev/stack/api-process.ts';
 import { type LocalnetProcess, withoutKeys } from '#dev/stack/localnet.ts';
 import { ProcessOutput } from '#dev/stack/logs.ts';
-import { freePorts } from '#dev/stack/ports.ts';
-import { type ServiceProcess, startProcess, waitUntilReady } from '#dev/stack/processes.ts';
+import { type ServiceProcess, startProcess } from '#dev/stack/processes.ts';
+import { compileCache, SYSTEM_ORIGIN } from '#dev/stack/system.ts';
 import { createDatabase, testRedisUrl } from '#test/support/database.ts';
 import { createSecret } from '#test/support/http/webhook.ts';
 
 const checkout = join(import.meta.dirname, '../..');
-const READY_TIMEOUT_MS = 60_000;
 /** Maximum time for a memory measurement, ms. */
 const PROBE_TIMEOUT_MS = 60_000;
 
@@ -109,11 +109,10 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
   const database = await createDatabase();
   const prefix = secret('fuzz').slice(0, 20);
   const folder = join(tmpdir(), `coinop-media-${prefix}`);
-  const [port = 0] = await freePorts(1);
   const env: Record<string, string> = {
     ...Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG'].map((name) => [name, process.env[name] ?? ''])),
     NODE_ENV: 'test',
-    NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled'),
+    ...compileCache(),
     LOG_LEVEL: 'debug',
     // This limit is low, so that the requests of the run exceed it.
     CHAT_MESSAGES_PER_10_SEC: '2',
@@ -121,8 +120,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     REDIS_URL: testRedisUrl(),
     REDIS_PREFIX: prefix,
     MEDIA_FOLDER: folder,
-    PUBLIC_URL: `http://localhost:${port}`,
-    PORT: String(port),
+    PUBLIC_URL: SYSTEM_ORIGIN,
     ADMIN_TOKENS: [admin, ...SCOPES.map((scope) => `only-${scope}:${scope}:${scoped[scope]}`)].join(),
     INTERNAL_TOKENS: internal,
     WEBHOOK_SECRET_PAYMENT_STATUS: webhooks['payment-status'],
@@ -135,15 +133,14 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
   };
   const signingKeys = Object.entries(env).flatMap(([name, key]) => (name in withoutKeys(env) ? [] : [key]));
   const output = new Recorder(0);
-  const start = (name: string, entry: string, given: NodeJS.ProcessEnv) =>
-    startProcess({
-      ...{ name, command: process.execPath, cwd: checkout, env: given, output },
-      args: ['--expose-gc', '--import', join(import.meta.dirname, 'memory-probe.ts'), join(checkout, entry)],
-    });
-  const worker = start('worker', 'workers/main.ts', env);
-  const api = start('api', 'src/server.ts', withoutKeys(env));
+  const script = (name: string, entry: string, given: NodeJS.ProcessEnv) => ({
+    ...{ name, command: process.execPath, cwd: checkout, env: given, output },
+    args: ['--expose-gc', '--import', join(import.meta.dirname, 'memory-probe.ts'), join(checkout, entry)],
+  });
+  const worker = startProcess(script('worker', 'workers/main.ts', env));
+  let started: ServiceProcess | undefined;
   const close = async () => {
-    await Promise.all([api.stop(), worker.stop()]);
+    await Promise.all([started?.stop(), worker.stop()]);
     const redis = new Redis(testRedisUrl());
     const keys = await redis.keys(`*${prefix}*`);
     if (keys.length > 0) await redis.unlink(...keys);
@@ -151,15 +148,18 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     await database.drop();
     await rm(folder, { recursive: true, force: true });
   };
-  try {
-    await waitUntilReady(api, `http://127.0.0.1:${port}/readyz`, READY_TIMEOUT_MS);
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  const onStart = (process: ServiceProcess) => {
+    started = process;
+  };
+  const { process: api, port } = await startApiProcess(script('api', 'src/server.ts', withoutKeys(env)), { onStart }).catch(
+    async (error: unknown) => {
+      await close();
+      throw error;
+    },
+  );
   return {
     url: `http://127.0.0.1:${port}`,
-    publicUrl: `http://localhost:${port}`,
+    publicUrl: SYSTEM_ORIGIN,
     credentials,
     secrets: [admin, ...Object.values(scoped), internal, ...Object.values(webhooks), sessionKey, receiptKey, database.url, ...signingKeys],
     env,

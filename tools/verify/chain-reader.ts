@@ -1,7 +1,9 @@
-import { Connection, PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import type { LandedCommitment } from '#lib/draw/audit.ts';
 import { instantOf } from '#lib/draw/bytes.ts';
 import { MEMO_PREFIX } from '#lib/draw/commitment.ts';
+import type { FetchedTransaction } from '#platform/solana/fetched-transaction.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
+import { RpcNode } from '#platform/solana/rpc-node.ts';
 import { Unreadable } from './epoch-published.ts';
 
 /** A memo that was signed with a committer's key, in a finalized successful transaction. */
@@ -36,19 +38,24 @@ export interface ChainReader {
 const MEMO_PROGRAM = 'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr';
 const SIGNATURES_PER_PAGE = 1_000;
 const MAX_CONCURRENT = 8;
-const READ_OPTIONS = { commitment: 'finalized', maxSupportedTransactionVersion: 1 } as const;
+
+/** Returns the error to throw when a request to an RPC node failed. Its message contains the error that the node or the network returned. */
+export function unreadableNode(rpc: string, error: unknown): Unreadable {
+  const cause = Error.isError(error) ? (error.cause ?? error) : error;
+  return new Unreadable(`${rpc} cannot be read: ${Error.isError(cause) ? cause.message : String(cause)}`);
+}
 
 export function openChainReader(rpc: string): ChainReader {
-  const connection = new Connection(rpc, { commitment: 'finalized' });
+  const node = new RpcNode(rpc, { retriesRateLimit: true });
 
   async function request<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
-      throw new Unreadable(`${rpc} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+      throw unreadableNode(rpc, error);
     }
   }
-  const transaction = (signature: string) => request(() => connection.getTransaction(signature, READ_OPTIONS));
+  const transaction = (signature: string) => request(() => node.transaction(signature, 'finalized'));
 
   /**
    * Returns the signatures of transactions that may contain a commitment by a key, newest first. These transactions succeeded, and the key is one of
@@ -57,10 +64,9 @@ export function openChainReader(rpc: string): ChainReader {
   async function signaturesOf(key: string): Promise<string[]> {
     const found: string[] = [];
     for (let before: string | undefined; ; ) {
-      const options = { limit: SIGNATURES_PER_PAGE, ...(before === undefined ? {} : { before }) };
-      const page = await request(() => connection.getSignaturesForAddress(new PublicKey(key), options, 'finalized'));
+      const page = await request(() => node.history(parseAddress(key), { limit: SIGNATURES_PER_PAGE, before }, 'finalized'));
       // The RPC node lists the memo of each transaction, so this code loads only transactions whose memo may be a commitment.
-      for (const { signature, err, memo } of page) if (err === null && (memo?.includes(MEMO_PREFIX) ?? true)) found.push(signature);
+      for (const { signature, failed, memo } of page) if (!failed && (memo?.includes(MEMO_PREFIX) ?? true)) found.push(signature);
       before = page.at(-1)?.signature;
       if (before === undefined) return found;
     }
@@ -82,28 +88,24 @@ export function openChainReader(rpc: string): ChainReader {
       return memos;
     },
     async landed({ memo, signature, slot }, committer) {
-      const block = await request(() => connection.getBlock(slot, { ...READ_OPTIONS, transactionDetails: 'none', rewards: false }));
-      if (block?.blockTime == null) throw new Unreadable(`${rpc} does not have the block of slot ${slot}`);
+      const block = await request(() => node.block(slot));
+      if (block === null) throw new Unreadable(`${rpc} does not have the block of slot ${slot}`);
       return { memo, committer, signature, slot, blockhash: block.blockhash, blockTime: instantOf(block.blockTime * 1_000) };
     },
     async received(signature) {
       const found = await transaction(signature);
-      if (!found?.meta || found.meta.err !== null) return null;
-      const { preTokenBalances, postTokenBalances } = found.meta;
-      const signed = [...(preTokenBalances ?? []).map((one) => [one, -1n] as const), ...(postTokenBalances ?? []).map((one) => [one, 1n] as const)];
-      return signed.map(([{ owner, mint, uiTokenAmount }, sign]) => ({ wallet: owner ?? '', mint, amount: sign * BigInt(uiTokenAmount.amount) }));
+      if (!found?.outcome || found.outcome.failed) return null;
+      const { tokensBefore, tokensAfter } = found.outcome;
+      const signed = [...tokensBefore.map((one) => [one, -1n] as const), ...tokensAfter.map((one) => [one, 1n] as const)];
+      return signed.map(([{ owner, mint, amount }, sign]) => ({ wallet: owner ?? '', mint, amount: sign * amount }));
     },
-    firstBlock: () => request(() => connection.getFirstAvailableBlock()),
+    firstBlock: () => request(() => node.firstBlock()),
   };
 }
 
 /** Returns the memos of a transaction's memo instructions that list the key as a signer. */
-function memosIn({ meta, transaction: { message } }: VersionedTransactionResponse, key: string): string[] {
-  if (meta?.err !== null) return [];
-  const keys = message.staticAccountKeys.map((one) => one.toBase58());
+function memosIn({ outcome, signers, instructions }: FetchedTransaction, key: string): string[] {
   // Any wallet can list the key as an account of a transaction, so only memos that the key signed count.
-  const isSigned = (index: number) => keys[index] === key && message.isAccountSigner(index);
-  return message.compiledInstructions
-    .filter(({ programIdIndex, accountKeyIndexes }) => keys[programIdIndex] === MEMO_PROGRAM && accountKeyIndexes.some(isSigned))
-    .map(({ data }) => Buffer.from(data).toString('utf8'));
+  if (outcome?.failed !== false || !signers.includes(key)) return [];
+  return instructions.filter(({ program, accounts }) => program === MEMO_PROGRAM && accounts.includes(key)).map(({ data }) => data.toString('utf8'));
 }

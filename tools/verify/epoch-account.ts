@@ -1,5 +1,7 @@
-import { type AccountInfo, Connection, PublicKey } from '@solana/web3.js';
-import { type Epoch, Unreadable, VerificationFailure } from './epoch-published.ts';
+import { type Address, addressOfBytes, deriveAddress, type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
+import { RpcNode } from '#platform/solana/rpc-node.ts';
+import { unreadableNode } from './chain-reader.ts';
+import { type Epoch, VerificationFailure } from './epoch-published.ts';
 
 /** Addresses that the user of this tool specifies, so that the tool does not trust the addresses that the service reports. */
 export interface Pinned {
@@ -10,8 +12,8 @@ export interface Pinned {
 
 type OnChain = NonNullable<Epoch['onChain']>;
 
-const TOKEN_PROGRAM = new PublicKey('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
-const ASSOCIATED_TOKEN_PROGRAM = new PublicKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
+const TOKEN_PROGRAM = parseAddress('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA');
+const ASSOCIATED_TOKEN_PROGRAM = parseAddress('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL');
 const STATES: Readonly<Record<number, string>> = { 1: 'open', 2: 'settled', 3: 'closed' };
 /** For each epoch status that the service may report, the allowed states of the account on the chain. */
 const ALLOWED_STATES: Readonly<Record<string, readonly string[]>> = {
@@ -26,7 +28,7 @@ function assertEqual(name: string, found: unknown, reported: unknown): void {
 
 /** Decodes the 240 bytes of an epoch's account; the layout is documented in the README of the program. */
 function decode(data: Buffer) {
-  const key = (at: number) => new PublicKey(data.subarray(at, at + 32)).toBase58();
+  const key = (at: number) => addressOfBytes(data.subarray(at, at + 32)).toBase58();
   return {
     tag: data.toString('latin1', 0, 8),
     version: data.readUInt8(8),
@@ -55,13 +57,12 @@ export async function checkAccount(epoch: Epoch, reported: OnChain, rpc: string,
     const shown = Reflect.get(reported, name);
     if (shown !== address) throw new VerificationFailure(`the ${name} is ${shown}, not ${address}`);
   }
-  const program = new PublicKey(reported.program);
-  const mint = new PublicKey(reported.mint);
+  const program = parseAddress(reported.program);
+  const mint = parseAddress(reported.mint);
   const number = Buffer.alloc(8);
   number.writeBigUInt64LE(BigInt(epoch.epoch));
-  const seeds = [Buffer.from('epoch'), new PublicKey(reported.authority).toBuffer(), mint.toBuffer(), number];
-  const [address] = PublicKey.findProgramAddressSync(seeds, program);
-  const [vault] = PublicKey.findProgramAddressSync([address.toBuffer(), TOKEN_PROGRAM.toBuffer(), mint.toBuffer()], ASSOCIATED_TOKEN_PROGRAM);
+  const address = deriveAddress(program, Buffer.from('epoch'), parseAddress(reported.authority).toBytes(), mint.toBytes(), number);
+  const vault = deriveAddress(ASSOCIATED_TOKEN_PROGRAM, address.toBytes(), TOKEN_PROGRAM.toBytes(), mint.toBytes());
   assertEqual('the address of the epoch', address, reported.account);
   assertEqual('the address of the vault', vault, reported.vault);
 
@@ -95,10 +96,10 @@ export async function checkAccount(epoch: Epoch, reported: OnChain, rpc: string,
   ];
 }
 
-async function read(rpc: string, keys: PublicKey[]): Promise<(AccountInfo<Buffer> | null)[]> {
+async function read(rpc: string, keys: readonly Address[]): Promise<readonly FetchedAccount[]> {
   try {
-    return await new Connection(rpc, { commitment: 'finalized', disableRetryOnRateLimit: true }).getMultipleAccountsInfo(keys);
+    return (await new RpcNode(rpc).accounts(keys, 'finalized')).accounts;
   } catch (error) {
-    throw new Unreadable(`${rpc} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw unreadableNode(rpc, error);
   }
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { ComputeBudgetProgram, Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
+import { addressOfBytes, type Signer, signerFromSeed } from '#platform/solana/primitives.ts';
+import { transferLamports } from '#platform/solana/system-program.ts';
+import { buildTransaction, computeUnitLimit, signTransaction } from '#platform/solana/transactions.ts';
 import { bytesOf, type Key, keyOf, SYSTEM_PROGRAM } from '../keys.ts';
 import type { Accounts } from './accounts.ts';
 import type { Blockhashes } from './blockhashes.ts';
@@ -26,12 +28,12 @@ interface Chain {
 /** Sends airdrops as ordinary transfers from the faucet's own account. Refills this account when at most half of FAUCET_LAMPORTS is left. */
 export class Faucet {
   readonly #chain: Chain;
-  readonly #keypair: Keypair;
+  readonly #signer: Signer;
   #given = 0;
 
   constructor(chain: Chain, seed: Buffer) {
     this.#chain = chain;
-    this.#keypair = Keypair.fromSeed(createHash('sha256').update('faucet').update(seed).digest());
+    this.#signer = signerFromSeed(createHash('sha256').update('faucet').update(seed).digest());
   }
 
   /** Sends lamports to an address. @returns the signature */
@@ -47,12 +49,11 @@ export class Faucet {
   }
 
   #transfer(to: Key, lamports: bigint): WireTransaction {
-    const tx = new Transaction({ feePayer: this.#keypair.publicKey, blockhash: this.#blockhash(), lastValidBlockHeight: 0 });
+    const from = this.#signer.publicKey;
     // Each airdrop gets a different compute unit limit. Otherwise two equal airdrops with the same blockhash would be the same transaction.
-    tx.add(ComputeBudgetProgram.setComputeUnitLimit({ units: 1_000 + (this.#given++ % 1_000_000) }));
-    tx.add(SystemProgram.transfer({ fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(bytesOf(to)), lamports }));
-    tx.sign(this.#keypair);
-    return parseTransaction(tx.serialize({ verifySignatures: false }));
+    const limit = computeUnitLimit(1_000 + (this.#given++ % 1_000_000));
+    const transfer = transferLamports(from, addressOfBytes(bytesOf(to)), lamports);
+    return parseTransaction(signTransaction(buildTransaction(from, [limit, transfer], this.#blockhash()), [this.#signer]).bytes);
   }
 
   #blockhash(): string {
@@ -61,7 +62,7 @@ export class Faucet {
   }
 
   #fill(): void {
-    const key = keyOf(this.#keypair.publicKey.toBytes());
+    const key = keyOf(this.#signer.publicKey.toBytes());
     if ((this.#chain.accounts.newest(key)?.lamports ?? 0n) > FAUCET_LAMPORTS / 2n) return;
     this.#chain.setAccounts([[key, { lamports: FAUCET_LAMPORTS, owner: SYSTEM_PROGRAM, data: new Uint8Array(), executable: false }]]);
   }

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Connection, Keypair, LAMPORTS_PER_SOL, type PublicKey, SystemProgram, Transaction, TransactionInstruction } from '@solana/web3.js';
+import { type Address, accountEntry, type Instruction, instruction, newSigner, type Signer } from '#platform/solana/primitives.ts';
+import type { RpcNode } from '#platform/solana/rpc-node.ts';
+import { createAccount } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, MINT_BYTES, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
+import { buildTransaction, signTransaction } from '#platform/solana/transactions.ts';
 import { deploymentTransactions } from '#programs/distributor/deploy.ts';
 import type { LocalnetKeys } from '../role-keys.ts';
 
@@ -12,6 +15,7 @@ const INITIALIZE_MINT_2 = 20;
 
 /** Initial balances. `SOL_PER_ROLE`: SOL of each role key. `TREASURY_REWARD` and `TREASURY_USDC`: tokens of the treasury, base units. */
 const SOL_PER_ROLE = 10_000;
+const LAMPORTS_PER_SOL = 1_000_000_000;
 const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
 const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
 
@@ -20,46 +24,43 @@ const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
  * call a second call creates the missing accounts.
  * @returns whether an account was missing
  */
-export async function genesis(connection: Connection, keys: LocalnetKeys): Promise<boolean> {
+export async function genesis(node: RpcNode, keys: LocalnetKeys): Promise<boolean> {
   const { feePayer, epochAuthority, treasury, committer, mintAuthority, program, rewardMint, usdcMint } = keys;
   const payers = [feePayer, epochAuthority, treasury, committer, mintAuthority];
   const wanted = [...payers, program, rewardMint, usdcMint].map(({ publicKey }) => publicKey);
-  const accounts = await connection.getMultipleAccountsInfo(wanted, 'processed');
+  const { accounts } = await node.accounts(wanted, 'processed');
   const there = new Set(wanted.filter((_, i) => accounts[i]).map(String));
-  const missing = (key: Keypair) => !there.has(key.publicKey.toBase58());
-  for (const payer of payers.filter(missing)) await connection.requestAirdrop(payer.publicKey, SOL_PER_ROLE * LAMPORTS_PER_SOL);
-  if (missing(rewardMint)) await createMint(connection, keys, rewardMint, TREASURY_REWARD);
-  if (missing(usdcMint)) await createMint(connection, keys, usdcMint, TREASURY_USDC);
-  if (missing(program)) await deploy(connection, feePayer, program);
+  const missing = (key: Signer) => !there.has(key.publicKey.toBase58());
+  for (const payer of payers.filter(missing)) await node.airdrop(payer.publicKey, SOL_PER_ROLE * LAMPORTS_PER_SOL);
+  if (missing(rewardMint)) await createMint(node, keys, rewardMint, TREASURY_REWARD);
+  if (missing(usdcMint)) await createMint(node, keys, usdcMint, TREASURY_USDC);
+  if (missing(program)) await deploy(node, feePayer, program);
   return there.size < wanted.length;
 }
 
 /** Creates a mint without a freeze authority and mints the initial supply to the treasury. */
-async function createMint(connection: Connection, { mintAuthority, treasury }: LocalnetKeys, mint: Keypair, amount: bigint): Promise<void> {
+async function createMint(node: RpcNode, { mintAuthority, treasury }: LocalnetKeys, mint: Signer, amount: bigint): Promise<void> {
   const payer = mintAuthority.publicKey;
-  const create = SystemProgram.createAccount({
-    fromPubkey: payer,
-    newAccountPubkey: mint.publicKey,
+  const create = createAccount({
+    payer,
+    address: mint.publicKey,
     space: MINT_BYTES,
-    lamports: await connection.getMinimumBalanceForRentExemption(MINT_BYTES),
-    programId: TOKEN_PROGRAM,
+    lamports: await node.rentOf(MINT_BYTES),
+    owner: TOKEN_PROGRAM,
   });
-  const initialize = new TransactionInstruction({
-    programId: TOKEN_PROGRAM,
-    keys: [{ pubkey: mint.publicKey, isSigner: false, isWritable: true }],
-    data: Buffer.concat([Buffer.from([INITIALIZE_MINT_2, DECIMALS]), payer.toBuffer(), Buffer.from([0])]),
-  });
-  await send(connection, [create, initialize, ...mintingTo(mint.publicKey, treasury.publicKey, mintAuthority, amount)], [mintAuthority, mint]);
+  const data = Buffer.concat([Buffer.from([INITIALIZE_MINT_2, DECIMALS]), payer.toBytes(), Buffer.from([0])]);
+  const initialize = instruction(TOKEN_PROGRAM, [accountEntry(mint.publicKey, true)], data);
+  await send(node, [create, initialize, ...mintingTo(mint.publicKey, treasury.publicKey, mintAuthority, amount)], [mintAuthority, mint]);
 }
 
-function mintingTo(mint: PublicKey, wallet: PublicKey, mintAuthority: Keypair, amount: bigint): TransactionInstruction[] {
+function mintingTo(mint: Address, wallet: Address, mintAuthority: Signer, amount: bigint): Instruction[] {
   const authority = mintAuthority.publicKey;
   return [createAssociatedTokenAccount(authority, wallet, mint), mintTo(mint, associatedTokenAddress(wallet, mint), authority, amount)];
 }
 
 /** Deploys the distributor program without an upgrade authority. */
-async function deploy(connection: Connection, payer: Keypair, program: Keypair): Promise<void> {
-  const buffer = Keypair.generate();
+async function deploy(node: RpcNode, payer: Signer, program: Signer): Promise<void> {
+  const buffer = newSigner();
   const signers = { payer, buffer, program };
   const transactions = await deploymentTransactions({
     payer: payer.publicKey,
@@ -67,11 +68,11 @@ async function deploy(connection: Connection, payer: Keypair, program: Keypair):
     program: program.publicKey,
     bytes: readFileSync(DISTRIBUTOR),
     upgradeAuthority: null,
-    rent: (bytes) => connection.getMinimumBalanceForRentExemption(bytes),
+    rent: (bytes) => node.rentOf(bytes),
   });
   const one = ({ instructions, signers: names }: (typeof transactions)[number]) =>
     send(
-      connection,
+      node,
       instructions,
       names.map((name) => signers[name]),
     );
@@ -90,24 +91,24 @@ export interface Funding {
 }
 
 /** Transfers SOL to a wallet and mints tokens to the wallet's associated token accounts. Creates these accounts if they are missing. */
-export async function fund(connection: Connection, keys: LocalnetKeys, wallet: PublicKey, gift: Funding): Promise<void> {
+export async function fund(node: RpcNode, keys: LocalnetKeys, wallet: Address, gift: Funding): Promise<void> {
   const { mintAuthority, rewardMint, usdcMint } = keys;
-  if (gift.lamports) await connection.requestAirdrop(wallet, gift.lamports);
+  if (gift.lamports) await node.airdrop(wallet, gift.lamports);
   const instructions = [
     ...(gift.reward ? mintingTo(rewardMint.publicKey, wallet, mintAuthority, gift.reward) : []),
     ...(gift.usdc ? mintingTo(usdcMint.publicKey, wallet, mintAuthority, gift.usdc) : []),
   ];
-  if (instructions.length > 0) await send(connection, instructions, [mintAuthority]);
+  if (instructions.length > 0) await send(node, instructions, [mintAuthority]);
 }
 
 /** Maximum attempts per transaction. With short slots on a busy machine, a blockhash may expire before the transaction is executed. */
 const MAX_ATTEMPTS = 5;
 
 /** Sends a transaction. The first signer pays the fee. Retries if the blockhash has expired. */
-async function send(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
+async function send(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await sendOnce(connection, instructions, signers);
+      return await sendOnce(node, instructions, signers);
     } catch (error) {
       // The node refused the transaction, so it has not landed and a second attempt is safe.
       if (tries === MAX_ATTEMPTS || !/Blockhash not found/.test(String(error))) throw error;
@@ -116,13 +117,13 @@ async function send(connection: Connection, instructions: readonly TransactionIn
 }
 
 /** Sends a transaction and checks its status. The status is available at once, because a localnet executes a transaction before it responds. */
-async function sendOnce(connection: Connection, instructions: readonly TransactionInstruction[], signers: readonly Keypair[]): Promise<void> {
+async function sendOnce(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<void> {
   const [payer] = signers;
   if (!payer) throw new Error('a transaction needs a signer');
-  const transaction = new Transaction({ feePayer: payer.publicKey, ...(await connection.getLatestBlockhash('processed')) }).add(...instructions);
-  transaction.sign(...signers);
-  const signature = await connection.sendRawTransaction(transaction.serialize(), { preflightCommitment: 'processed' });
-  const { value } = await connection.getSignatureStatus(signature, { searchTransactionHistory: true });
-  if (value === null || value.err !== null)
-    throw new Error(`localnet: transaction ${signature} ${value === null ? 'did not land' : `failed: ${JSON.stringify(value.err)}`}`);
+  const { blockhash } = await node.latestBlockhash('processed');
+  const { signature, bytes } = signTransaction(buildTransaction(payer.publicKey, instructions, blockhash), signers);
+  await node.send(bytes, 'processed');
+  const status = (await node.statuses([signature], { searchHistory: true })).statuses[0] ?? null;
+  if (status === null || status.err !== null)
+    throw new Error(`localnet: transaction ${signature} ${status === null ? 'did not land' : `failed: ${JSON.stringify(status.err)}`}`);
 }

@@ -1852,11 +1852,14 @@ export type RecordReceipt = {
   /** Number of the record in the chain of this wallet and game, from 1 on without gaps. */
   sequence: number;
 
-  /** SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785), in hex. */
+  /** SHA-256(previousHash ‖ SHA-256(salt ‖ the record as canonical JSON, RFC 8785)), in hex. */
   hash: Hash;
 
   /** Hash of the previous record, in hex; all zeros for the first record. */
   previousHash: Hash;
+
+  /** Random bytes of this record, in hex. Without them nobody can guess the record from its hash; keep them to prove the record. */
+  salt: Hash;
   recordedAt: Instant;
 };
 
@@ -4378,7 +4381,7 @@ export interface Endpoints {
     /**
      * Append a record to a hash chain.
      *
-     * Any JSON object up to 256 KB. Records are never changed or deleted, and each contains the hash of the previous record. At most 60 a minute and 1000 a day per wallet and game.
+     * Any JSON object up to 256 KB. Records are never changed or deleted, except that an operator may erase the content of a record when the law demands it. Each record contains the hash of the previous record. At most 60 a minute and 1000 a day per wallet and game.
      */
     '/game/{id}/record': {
       params: {

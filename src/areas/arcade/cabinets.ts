@@ -1,8 +1,11 @@
 import { LockMode, raw } from '@mikro-orm/core';
+import { sql } from 'kysely';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from './build.ts';
 import { CabinetsTable } from './entities.ts';
 import { cabinetPossessed, cabinetReleased } from './events.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
@@ -24,9 +27,13 @@ export interface Cabinet {
 
 type CabinetColumns = Omit<Cabinet, 'status'>;
 
-const COLUMNS = 'id, game_id as "gameId", possessed_by as "possessedBy", display, version';
-const selectCabinets = statement<CabinetColumns>('select_cabinets', `select ${COLUMNS} from cabinets order by id collate "C"`);
-const selectCabinet = statement<{ id: string }>('select_cabinet', 'select id from cabinets where id = $1');
+const COLUMNS = ['id', 'game_id as gameId', 'possessed_by as possessedBy', 'display', 'version'] as const;
+const cabinets = build
+  .selectFrom('cabinets')
+  .select(COLUMNS)
+  .orderBy('id', (order) => order.collate('C'));
+// Named, because many clients read the state of the arcade at once after a reset of the event stream.
+const selectCabinets = statement<CabinetColumns>('select_cabinets', cabinets.compile().sql);
 
 const present = (row: CabinetColumns): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
 
@@ -35,10 +42,12 @@ export async function listCabinets(db: Queryable): Promise<Cabinet[]> {
   return (await db.query(selectCabinets)).map(present);
 }
 
-const insertCabinet = statement<{ id: string }>(
-  'insert_cabinet',
-  'insert into cabinets (id, game_id, display, version) values ($1, $2, $3, 1) on conflict do nothing returning id',
-);
+const insertCabinet = (cabinet: Pick<Cabinet, 'id' | 'gameId' | 'display'>) =>
+  build
+    .insertInto('cabinets')
+    .values({ id: cabinet.id, game_id: cabinet.gameId, display: cabinet.display, version: 1 })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id');
 
 /**
  * Creates a cabinet, or changes its game and display. If nothing changes, the cabinet keeps its version. Never changes `possessedBy`.
@@ -49,7 +58,7 @@ export async function putCabinet(
   { id, gameId, display }: Pick<Cabinet, 'id' | 'gameId' | 'display'>,
   expected: ExpectedVersions,
 ): Promise<{ cabinet: Cabinet; created: boolean }> {
-  if (matchesExpected(expected, 0) && (await tx.query(insertCabinet, [id, gameId, JSON.stringify(display)])).length > 0) {
+  if (matchesExpected(expected, 0) && (await run(tx, insertCabinet({ id, gameId, display }))).length > 0) {
     return { cabinet: present({ id, gameId, display, possessedBy: null, version: 1 }), created: true };
   }
   const row = await tx.em.findOne(CabinetsTable, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -63,14 +72,13 @@ export async function putCabinet(
   return { cabinet: present({ id, gameId, display, possessedBy: row.possessedBy ?? null, version: row.version }), created: false };
 }
 
-const possess = statement<CabinetColumns>(
-  'possess_cabinet',
-  `update cabinets set possessed_by = $2, updated_at = app_now() where id = $1 and possessed_by is null returning ${COLUMNS}`,
-);
-const release = statement<CabinetColumns>(
-  'release_cabinet',
-  `update cabinets set possessed_by = null, updated_at = app_now() where id = $1 and possessed_by is not null returning ${COLUMNS}`,
-);
+const setPossessedBy = (id: string, possessedBy: string | null) =>
+  build
+    .updateTable('cabinets')
+    .set({ possessed_by: possessedBy, updated_at: sql`app_now()` })
+    .where('id', '=', id)
+    .where('possessed_by', possessedBy === null ? 'is not' : 'is', null)
+    .returning(COLUMNS);
 
 /**
  * Gives an entity control of a cabinet. The cabinet keeps its version, because the version counts only changes of the game and the display.
@@ -78,7 +86,7 @@ const release = statement<CabinetColumns>(
  * @throws 409 when an entity possesses the cabinet already
  */
 export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Cabinet> {
-  const [taken] = await tx.query(possess, [id, by]);
+  const [taken] = await run(tx, setPossessedBy(id, by));
   if (!taken) throw await conflictOrMissing(tx, id, 'the cabinet is possessed already');
   tx.emit(cabinetPossessed, { cabinetId: id, gameId: taken.gameId, by });
   return present(taken);
@@ -90,11 +98,11 @@ export async function possessCabinet(tx: Tx, id: string, by: string): Promise<Ca
  * @throws 409 when no entity possesses the cabinet
  */
 export async function releaseCabinet(tx: Tx, id: string): Promise<Cabinet> {
-  const [released] = await tx.query(release, [id]);
+  const [released] = await run(tx, setPossessedBy(id, null));
   if (!released) throw await conflictOrMissing(tx, id, 'the cabinet is not possessed');
   tx.emit(cabinetReleased, { cabinetId: id, gameId: released.gameId });
   return present(released);
 }
 
 const conflictOrMissing = async (tx: Tx, id: string, conflict: string) =>
-  (await tx.query(selectCabinet, [id])).length > 0 ? fail(409, conflict) : fail(404, 'no such cabinet');
+  (await run(tx, build.selectFrom('cabinets').select('id').where('id', '=', id))).length > 0 ? fail(409, conflict) : fail(404, 'no such cabinet');

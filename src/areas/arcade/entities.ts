@@ -19,12 +19,14 @@ import {
 } from '#platform/db/columns.ts';
 import type { GameDefinition } from './games/definition.ts';
 
+/** A row is a one-time event that the arcade shows, such as an animation or an announcement. */
 export const ArcadeEventsTable = defineEntity({
   name: 'ArcadeEvents',
   tableName: 'arcade_events',
   properties: {
     id: uuid().primary(),
     name: text(),
+    /** Free-form JSON for front ends; null for an event without a payload. */
     payload: jsonb().nullable(),
     startsAt: timestamp(),
     endsAt: timestamp(),
@@ -33,31 +35,39 @@ export const ArcadeEventsTable = defineEntity({
   indexes: [index('create index arcade_events_ends_at on arcade_events (ends_at)')],
 });
 
+/** A row is a game with its current configuration. */
 export const GamesTable = defineEntity({
   name: 'Games',
   tableName: 'games',
   properties: {
     id: text().primary(),
+    /** Number of the current row in `game_versions`, from 1 on. */
     version: integer(),
     definition: jsonb<GameDefinition>(),
+    /** Key with which clients sign scores; null when the game accepts unsigned scores. */
     secret: text().nullable(),
     updatedAt: timestamp().defaultRaw('app_now()'),
   },
 });
 
+/** A row is a cabinet: a place in the arcade that shows one game. */
 export const CabinetsTable = defineEntity({
   name: 'Cabinets',
   tableName: 'cabinets',
   properties: {
     id: text().primary(),
     gameId: reference(GamesTable, 'game_id'),
+    /** Free-form JSON for front ends, such as the name and the position. */
     display: jsonb<Record<string, unknown>>(),
+    /** Name of the entity that controls the cabinet; null in normal operation. */
     possessedBy: text().nullable(),
+    /** Number of changes of the game and the display, from 1 on. */
     version: integer(),
     updatedAt: timestamp().defaultRaw('app_now()'),
   },
 });
 
+/** A row is a part of the totals of a game. The totals are the sums over all shards, so that concurrent transactions rarely lock the same row. */
 export const GameCountersTable = defineEntity({
   name: 'GameCounters',
   tableName: 'game_counters',
@@ -65,7 +75,9 @@ export const GameCountersTable = defineEntity({
     gameId: text().primary(),
     shard: smallint().primary(),
     plays: bigint().defaultRaw('0'),
+    /** Number of accepted scores. */
     scores: bigint().defaultRaw('0'),
+    /** Sum of the accepted normalized scores. */
     scoreSum: bigint().defaultRaw('0'),
   },
 });
@@ -78,19 +90,47 @@ export const GameRecordsTable = defineEntity({
     gameId: reference(GamesTable, 'game_id').primary(),
     sequence: integer().primary(),
     id: uuid(),
-    record: jsonb(),
+    /** Null when the record is erased. */
+    salt: bytes().nullable(),
+    /** Null when the record is erased. */
+    record: jsonb().nullable(),
+    contentHash: bytes(),
     previousHash: bytes(),
     hash: bytes(),
     at: timestamp(),
   },
-  checks: checks('sequence > 0'),
-  uniques: [{ name: 'game_records_id_key', properties: ['id'] }],
+  checks: checks('sequence > 0', 'octet_length(salt) = 32', '(salt is null) = (record is null)'),
+  indexes: [
+    index('create unique index game_records_id on game_records (id)'),
+    // `id` is not the primary key of game_records, so game_record_erasures cannot declare this key with `reference`.
+    { name: 'game_record_erasures_record', expression: 'alter table game_record_erasures add foreign key (record_id) references game_records (id)' },
+  ],
   triggers: [
-    trigger('create trigger game_records_append_only before delete or update on game_records for each row execute function refuse_change()'),
+    trigger('create trigger game_records_guarded before update on game_records for each row execute function guard_game_record()'),
+    trigger('create trigger game_records_kept before delete on game_records for each row execute function refuse_change()'),
     trigger('create trigger game_records_no_truncate before truncate on game_records for each statement execute function refuse_change()'),
   ],
 });
 
+/** A row says who erased the content of a game record, and why. The SQL function `erase_game_record` inserts it. */
+export const GameRecordErasuresTable = defineEntity({
+  name: 'GameRecordErasures',
+  tableName: 'game_record_erasures',
+  properties: {
+    recordId: uuid().primary(),
+    erasedBy: text(),
+    reason: text(),
+    at: timestamp().defaultRaw('app_now()'),
+  },
+  checks: checks("erased_by <> ''", "reason <> ''"),
+  triggers: [
+    trigger(
+      'create trigger game_record_erasures_append_only before delete or update or truncate on game_record_erasures for each statement execute function refuse_change()',
+    ),
+  ],
+});
+
+/** A row is the state that a game saved for a wallet. */
 export const GameStatesTable = defineEntity({
   name: 'GameStates',
   tableName: 'game_states',
@@ -98,11 +138,13 @@ export const GameStatesTable = defineEntity({
     wallet: wallet().primary(),
     gameId: reference(GamesTable, 'game_id').primary(),
     state: jsonb(),
+    /** Number of saves, from 1 on. */
     version: integer(),
     updatedAt: timestamp().defaultRaw('app_now()'),
   },
 });
 
+/** A row is one version of the configuration of a game. Rows are never changed. */
 export const GameVersionsTable = defineEntity({
   name: 'GameVersions',
   tableName: 'game_versions',
@@ -114,6 +156,7 @@ export const GameVersionsTable = defineEntity({
   },
 });
 
+/** A row is a play: one run of a game by a wallet. Rows are never changed. A play is used when a score names it. */
 export const PlaysTable = defineEntity({
   name: 'Plays',
   tableName: 'plays',
@@ -126,6 +169,7 @@ export const PlaysTable = defineEntity({
   indexes: [index('create index plays_wallet on plays (wallet, started_at desc) include (id)')],
 });
 
+/** A row is a score that the service recorded. Submissions that the service refused have no row. */
 export const ScoresTable = defineEntity({
   name: 'Scores',
   tableName: 'scores',
@@ -133,22 +177,36 @@ export const ScoresTable = defineEntity({
     id: uuid().primary(),
     wallet: wallet(),
     gameId: text(),
+    /** Version of the game whose configuration evaluated the score. */
     gameVersion: integer(),
+    /** The play that the score names; null only in a game without verification. */
     playId: uuid().nullable(),
     idempotencyKey: text().nullable(),
+    /** SHA-256 of the fields of the request, so that a repeated request can be compared. */
     bodyHash: bytes(),
+    /** The raw score that the client submitted. */
     score: bigint(),
+    /** The score on the common scale from 0 to 10,000. */
     normalized: integer(),
+    /** Points that the wallet received, after the daily caps; 0 for a score that was held or rejected. */
     points: integer(),
+    /** Whether the score was the best of the wallet in the game when it was accepted. */
     personalBest: boolean(),
+    /** held: a moderator must decide. rejected: a moderator refused a held score. voided: an accepted score was cancelled. */
     status: oneOf('accepted', 'held', 'rejected', 'voided'),
+    /** Reasons why the score was held, and the reasons of later decisions. */
     reasons: array('text').defaultRaw("'{}'::text[]"),
+    /** Mode in which the wallet played when the score was recorded. */
     mode: oneOf('regular', 'beta'),
     durationMs: integer().nullable(),
+    /** The battle that the score names. */
     battleId: uuid().nullable(),
+    /** UTC day on which the score counts, days since 1970-01-01. */
     day: integer(),
     at: timestamp(),
+    /** Time of the last decision; null for a score without a decision. */
     decidedAt: timestamp().nullable(),
+    /** Name of the admin token that decided; `ban` when a ban voided the score. */
     decidedBy: text().nullable(),
   },
   checks: checks('normalized >= 0 and normalized <= 10000', 'points >= 0'),
@@ -168,6 +226,7 @@ export const arcadeTables = [
   CabinetsTable,
   GameCountersTable,
   GameRecordsTable,
+  GameRecordErasuresTable,
   GameStatesTable,
   GameVersionsTable,
   PlaysTable,

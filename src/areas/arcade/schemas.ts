@@ -135,8 +135,11 @@ export const RecordReceipt = z
   .strictObject({
     recordId: Id,
     sequence: z.int().min(1).meta({ description: 'Number of the record in the chain of this wallet and game, from 1 on without gaps.' }),
-    hash: Hash.meta({ description: 'SHA-256(previousHash ‖ the record as canonical JSON, RFC 8785), in hex.' }),
+    hash: Hash.meta({ description: 'SHA-256(previousHash ‖ SHA-256(salt ‖ the record as canonical JSON, RFC 8785)), in hex.' }),
     previousHash: Hash.meta({ description: 'Hash of the previous record, in hex; all zeros for the first record.' }),
+    salt: Hash.meta({
+      description: 'Random bytes of this record, in hex. Without them nobody can guess the record from its hash; keep them to prove the record.',
+    }),
     recordedAt: Instant,
   })
   .meta({ id: 'RecordReceipt' });

@@ -1,8 +1,10 @@
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { mergePatch } from '#lib/merge-patch.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from './build.ts';
 import { themeChanged } from './events.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from './versions.ts';
 
@@ -29,7 +31,6 @@ export const DEFAULT_THEME = {
 
 const selectTheme = statement<Theme>('select_theme', 'select value as theme, version from settings where name = $1 order by version desc limit 1');
 const lockTheme = statement('lock_theme', `select pg_advisory_xact_lock(hashtext('settings/theme'))`);
-const insertTheme = statement('insert_theme', 'insert into settings (name, version, value) values ($1, $2, $3)');
 
 /** Reads the current theme. */
 export async function readTheme(db: Queryable): Promise<Theme> {
@@ -51,7 +52,7 @@ export async function mergeTheme(tx: Tx, patch: Record<string, unknown>, expecte
   const text = JSON.stringify(theme);
   if (Buffer.byteLength(text) > MAX_THEME_BYTES) throw fail(400, `the theme must be at most ${MAX_THEME_BYTES} bytes of JSON once merged`);
   const version = current.version + 1;
-  await tx.query(insertTheme, [THEME_SETTING, version, text]);
+  await run(tx, build.insertInto('settings').values({ name: THEME_SETTING, version, value: text }));
   tx.emit(themeChanged, { theme, version });
   return { theme, version };
 }

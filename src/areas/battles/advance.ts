@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import { tryLockBattle } from '#areas/arcade';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import { battleResult } from './events.ts';
+import { build } from './rows.ts';
 import { COUNTED_SCORES } from './tally.ts';
 
 /** Maximum battles per transaction. */
@@ -39,10 +42,6 @@ const decide = statement<{ battleId: string; wallet: string; score: number | nul
    where t.battle_id = r.battle_id and t.wallet = r.wallet
    returning t.battle_id as "battleId", t.wallet, t.best as score, t.place`,
 );
-const finish = statement(
-  'finish_battles',
-  `update battles b set state = 'finished', ended_at = app_now() from unnest($1::uuid[]) as k(id) where b.id = k.id`,
-);
 
 /**
  * Expires open battles and finishes running battles whose time is over. May run in several processes at once. If a process is killed, no event is
@@ -59,8 +58,9 @@ async function finishEnded(app: App): Promise<number> {
   return await app.tx(async (tx) => {
     const ended = (await tx.query(takeEnded)).filter(({ alone }) => alone);
     if (ended.length === 0) return 0;
-    const ids = [ended.map(({ id }) => id)];
-    const [seats] = await Promise.all([tx.query(decide, ids), tx.query(finish, ids)]);
+    const ids = ended.map(({ id }) => id);
+    const finish = build.updateTable('battles').set({ state: 'finished', ended_at: sql`app_now()` }).where('id', 'in', ids);
+    const [seats] = await Promise.all([tx.query(decide, [ids]), run(tx, finish)]);
     const byBattle = Map.groupBy(seats, ({ battleId }) => battleId);
     tx.emitAll(
       battleResult,

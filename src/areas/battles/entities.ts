@@ -2,6 +2,10 @@ import { defineEntity } from '@mikro-orm/core';
 import { GamesTable } from '#areas/arcade';
 import { checks, index, integer, oneOf, reference, smallint, timestamp, uuid, wallet } from '#platform/db/columns.ts';
 
+/** States of a battle. */
+export const BATTLE_STATES = ['open', 'running', 'finished', 'expired'] as const;
+
+/** A row is a battle: wallets compete for the best score in a game within a fixed time. */
 export const BattlesTable = defineEntity({
   name: 'Battles',
   tableName: 'battles',
@@ -10,11 +14,15 @@ export const BattlesTable = defineEntity({
     gameId: reference(GamesTable, 'game_id'),
     createdBy: wallet(),
     maxPlayers: smallint(),
+    /** Time from the start to the end, seconds. */
     durationSec: integer(),
-    state: oneOf('open', 'running', 'finished', 'expired').default('open'),
+    /** open: wallets can join. running: scores count. finished: the battle has a result. expired: the battle did not start in time. */
+    state: oneOf(...BATTLE_STATES).default('open'),
     createdAt: timestamp(),
+    /** Time at which an open battle expires or a running battle ends, in whole milliseconds. It stays set after the end. */
     dueAt: timestamp(),
     startedAt: timestamp().nullable(),
+    /** Time at which the battle became finished or expired. */
     endedAt: timestamp().nullable(),
   },
   checks: checks(
@@ -31,16 +39,21 @@ export const BattlesTable = defineEntity({
   ],
 });
 
+/** A row is the seat of a wallet in a battle. */
 export const BattleSeatsTable = defineEntity({
   name: 'BattleSeats',
   tableName: 'battle_seats',
   properties: {
     battleId: reference(BattlesTable, 'battle_id').primary(),
     wallet: wallet().primary(),
+    /** Number of the seat in the order of joining. The creator has seat 1. */
     seat: smallint(),
     joinedAt: timestamp(),
+    /** Best normalized score that counts. The end of the battle recomputes `best` and `scores`. */
     best: integer().nullable(),
+    /** Number of scores that count. */
     scores: integer().default(0),
+    /** Place in the result; null until the battle is finished, and for a seat without a score. */
     place: smallint().nullable(),
   },
   checks: checks('seat >= 1 and seat <= 16'),

@@ -1,6 +1,11 @@
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { sql } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import { type BATTLE_STATES, battlesTables } from './entities.ts';
 
-export const BATTLE_STATES = ['open', 'running', 'finished', 'expired'] as const;
+/** Builds queries of the tables of this area. */
+export const build = queryBuilder(battlesTables);
 
 /** A wallet's seat in a battle. */
 interface Seat {
@@ -34,29 +39,30 @@ export interface Battle {
   readonly participants: readonly Seat[];
 }
 
-const COLUMNS = `b.id, b.game_id as "gameId", b.created_by as "createdBy", b.max_players as "maxPlayers", b.duration_sec as "durationSec", b.state as status,
-  ${instant('b.created_at')} as "createdAt", ${instant('b.due_at')} as "dueAt", b.due_at <= (select app_now()) as due,
-  ${instant('b.started_at')} as "startedAt", ${instant('b.ended_at')} as "endedAt",
-  (select json_agg(json_build_object('wallet', s.wallet, 'seat', s.seat, 'joinedAt', ${instant('s.joined_at')}, 'score', s.best, 'scores', s.scores, 'place', s.place)
-     order by s.seat) from battle_seats s where s.battle_id = b.id) as participants`;
-const ACTIVE = `state in ('open', 'running')`;
+const battles = build.selectFrom('battles as b').select((eb) => [
+  ...(['b.id', 'b.game_id as gameId', 'b.created_by as createdBy', 'b.max_players as maxPlayers', 'b.duration_sec as durationSec'] as const),
+  ...(['b.state as status', isoInstant('b.created_at').as('createdAt'), isoInstant('b.due_at').as('dueAt')] as const),
+  sql<boolean>`b.due_at <= (select app_now())`.as('due'),
+  isoInstant<string | null>('b.started_at').as('startedAt'),
+  isoInstant<string | null>('b.ended_at').as('endedAt'),
+  jsonArrayFrom(
+    eb
+      .selectFrom('battle_seats as s')
+      .select(['s.wallet', 's.seat', isoInstant('s.joined_at').as('joinedAt'), 's.best as score', 's.scores', 's.place'])
+      .whereRef('s.battle_id', '=', 'b.id')
+      .orderBy('s.seat'),
+  ).as('participants'),
+]);
+const active = build.selectFrom('battles').where('state', 'in', ['open', 'running']);
+const countBattles = sql<number>`count(*)::int`.as('n');
 
-const selectBattle = statement<Battle>('select_battle', `select ${COLUMNS} from battles b where b.id = $1`);
+// Named, because the participants poll the battle while it runs.
+const selectBattle = statement<Battle>('select_battle', battles.where('b.id', '=', sql<string>`$1`).compile().sql);
 
 /** Reads a battle; undefined when it does not exist. */
 export async function readBattle(db: Queryable, id: string): Promise<Battle | undefined> {
   return (await db.query(selectBattle, [id]))[0];
 }
-
-const page = (where: string) => `select ${COLUMNS} from (
-  select * from battles where ${where} order by created_at desc, id desc limit $1 offset $2) b order by b.created_at desc, b.id desc`;
-const selectActive = statement<Battle>('select_active_battles', page(ACTIVE));
-const selectActiveOfGame = statement<Battle>('select_active_battles_of_game', page(`${ACTIVE} and game_id = $3`));
-const countActive = statement<{ total: number }>('count_active_battles', `select count(*)::int as total from battles where ${ACTIVE}`);
-const countActiveOfGame = statement<{ total: number }>(
-  'count_active_battles_of_game',
-  `select count(*)::int as total from battles where ${ACTIVE} and game_id = $1`,
-);
 
 /**
  * Reads a page of the open and running battles, newest first, and the number of all of them.
@@ -68,15 +74,14 @@ export async function listActive(
   limit: number,
   offset: number,
 ): Promise<{ battles: Battle[]; total: number }> {
-  const [battles, [count]] = await Promise.all(
-    gameId === undefined
-      ? [db.query(selectActive, [limit, offset]), db.query(countActive)]
-      : [db.query(selectActiveOfGame, [limit, offset, gameId]), db.query(countActiveOfGame, [gameId])],
-  );
-  return { battles, total: count?.total ?? 0 };
+  const listed = gameId === undefined ? active : active.where('game_id', '=', gameId);
+  const page = listed.select('id').orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).offset(offset);
+  const [rows, [count]] = await Promise.all([
+    run(db, battles.where('b.id', 'in', page).orderBy('b.created_at', 'desc').orderBy('b.id', 'desc')),
+    run(db, listed.select(countBattles)),
+  ]);
+  return { battles: rows, total: count?.n ?? 0 };
 }
 
-export const countOwn = statement<{ n: number }>(
-  'count_active_battles_of_wallet',
-  `select count(*)::int as n from battles where created_by = $1 and ${ACTIVE}`,
-);
+/** Builds the query for the number `n` of open and running battles that a wallet created. */
+export const countOwn = (wallet: string) => active.where('created_by', '=', wallet).select(countBattles);

@@ -3,7 +3,8 @@ import { type Game, GameView } from '#areas/arcade';
 import { SCALE } from '#lib/normalization.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
-import { BATTLE_STATES, type Battle } from './rows.ts';
+import { BATTLE_STATES } from './entities.ts';
+import type { Battle } from './rows.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 // Schema of an address in a response: a plain string, because the address was validated before it was stored.

@@ -1,10 +1,12 @@
+import { sql } from 'kysely';
 import { lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { battleStarted } from './events.ts';
-import { type Battle, countOwn, readBattle } from './rows.ts';
+import { type Battle, build, countOwn, readBattle } from './rows.ts';
 import type { BattleTerms } from './schemas.ts';
 
 /** Maximum open or running battles that one wallet may have created. */
@@ -20,11 +22,6 @@ const insertBattle = statement(
      select $1::uuid, $2, $3, $4::smallint, $5::int, at, at + interval '1 hour' from ${CLOCK} returning id, created_by, created_at)
    insert into battle_seats (battle_id, seat, wallet, joined_at) select id, 1, created_by, created_at from battle`,
 );
-const lock = statement('lock_battle', 'select 1 from battles where id = $1 for update');
-const insertSeat = statement(
-  'insert_battle_seat',
-  `insert into battle_seats (battle_id, seat, wallet, joined_at) select $1::uuid, $2::smallint, $3, at from ${CLOCK}`,
-);
 const start = statement(
   'start_battle',
   `update battles set state = 'running', started_at = clock.at, due_at = clock.at + make_interval(secs => duration_sec) from ${CLOCK} where id = $1`,
@@ -37,7 +34,8 @@ const noSuchBattle = () => fail(404, 'no such battle');
  * locks.
  */
 async function lockAndRead(tx: Tx, wallet: string, id: string): Promise<Battle> {
-  const [players, , battle] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(lock, [id]), readBattle(tx, id)]);
+  const lock = build.selectFrom('battles').select('id').where('id', '=', id).forUpdate();
+  const [players, , battle] = await Promise.all([lockPlayers(tx, [wallet]), run(tx, lock), readBattle(tx, id)]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
   if (!battle) throw noSuchBattle();
   return battle;
@@ -56,7 +54,7 @@ async function reread(tx: Tx, id: string): Promise<Battle> {
  */
 export async function createBattle(tx: Tx, wallet: string, { gameId, maxPlayers, durationSec }: BattleTerms): Promise<Battle> {
   // The lock of the wallet serializes concurrent calls for this wallet, so that the count of its battles is exact.
-  const [players, [own]] = await Promise.all([lockPlayers(tx, [wallet]), tx.query(countOwn, [wallet])]);
+  const [players, [own]] = await Promise.all([lockPlayers(tx, [wallet]), run(tx, countOwn(wallet))]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
   if (!own || own.n >= MAX_OWN_BATTLES) throw fail(409, `a wallet can have at most ${MAX_OWN_BATTLES} open or running battles, wait until one ends`);
   const id = newId();
@@ -76,7 +74,8 @@ export async function joinBattle(tx: Tx, wallet: string, id: string): Promise<Ba
   if (participants.some((seat) => seat.wallet === wallet)) return battle;
   if (battle.status === 'running' && participants.length >= maxPlayers) throw fail(409, 'the battle is full');
   refuseUnlessOpen(battle, 'joined');
-  await tx.query(insertSeat, [id, participants.length + 1, wallet]);
+  const seat = { battle_id: id, seat: participants.length + 1, wallet, joined_at: sql<string>`date_trunc('milliseconds', app_now())` };
+  await run(tx, build.insertInto('battle_seats').values(seat));
   return participants.length + 1 < maxPlayers ? await reread(tx, id) : await startNow(tx, id);
 }
 

@@ -134,7 +134,8 @@ async function recordBurns(tx: Tx, candidates: readonly BurnCandidate[], events:
     tx,
     newBurns.map((one) => ({
       kind: 'burn',
-      sourceId: keyOf(one),
+      // The date of the block gives the activity its `cause_day`.
+      sourceId: `${keyOf(one)}:${new Date(one.at).toISOString().slice(0, 10)}`,
       wallet: one.wallet,
       gameId: one.event,
       amount: min(one.amount, MAX_ACTIVITY_AMOUNT),

@@ -1,8 +1,7 @@
-import type { Connection } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { parseBurns } from '#platform/solana/burn-instructions.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import type { RpcNode } from '#platform/solana/rpc-node.ts';
 import { creditBurns, type FinalizedTransaction } from './credit.ts';
 import type { BurnSource } from './schemas.ts';
 
@@ -46,8 +45,9 @@ function parseBurnMemo(memos: readonly string[]): FinalizedTransaction['memo'] {
  * @returns null when neither node has the transaction
  */
 async function fetchBurns(app: App, mint: string, signature: string, slot: number): Promise<FinalizedTransaction | null> {
-  const read = (node: Connection) => rpc(() => node.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
-  const found = (await read(app.chain.connection)) ?? (app.chain.second && (await read(app.chain.second)));
+  const { node, second } = app.chain;
+  const read = (from: RpcNode) => from.transaction(signature, 'finalized');
+  const found = (await read(node)) ?? (second && (await read(second)));
   const parsed = found && parseBurns(found, mint);
   return parsed && { signature, slot, at: parsed.at, memo: parseBurnMemo(parsed.memos), burns: parsed.burns };
 }

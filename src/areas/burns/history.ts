@@ -1,9 +1,12 @@
-import { type ConfirmedSignatureInfo, type Connection, PublicKey } from '@solana/web3.js';
+import { sql } from 'kysely';
 import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
+import type { HistoryEntry, HistoryPage, RpcNode } from '#platform/solana/rpc-node.ts';
+import { BurnGapsTable } from './entities.ts';
 
 /** Signatures per page. A run always requests the newest page, which is small. Older pages have 1,000 signatures, the maximum of RPC nodes. */
 const NEWEST_PAGE_SIZE = 100;
@@ -47,8 +50,7 @@ const insertGap = statement(
   `insert into burn_gaps as g (mint, before, before_slot, before_time, floor) values ($1, $2, $3, to_timestamp($4::float8 / 1000), $5)
    on conflict (mint, before) do update set floor = least(g.floor, excluded.floor)`,
 );
-const postponeGap = statement('postpone_burn_gap', `update burn_gaps set next_at = app_now() + interval '1 minute' where mint = $1 and before = $2`);
-const deleteGap = statement('delete_burn_gap', 'delete from burn_gaps where mint = $1 and before = $2 and floor >= $3');
+const build = queryBuilder([BurnGapsTable]);
 
 /** Selects the events that have started and are not final. Burns count from `since` on, ms since 1970. */
 const selectOpenEvents = statement<{ id: string; since: number }>(
@@ -62,12 +64,10 @@ const insertFound = statement(
    from unnest($2::text[], $3::int8[], $4::timestamptz[], $5::bool[]) as f(signature, slot, block_time, likely) order by 1 on conflict do nothing`,
 );
 
-type SignaturePage = readonly ConfirmedSignatureInfo[];
-
 /** Returns the gap that begins after the last transaction of a page. */
-const gapAfter = ({ signature, slot, blockTime }: ConfirmedSignatureInfo, floor: number): HistoryGap => ({
+const gapAfter = ({ signature, slot, blockTime }: HistoryEntry, floor: number): HistoryGap => ({
   ...{ before: signature, beforeSlot: slot, floor },
-  beforeTime: typeof blockTime === 'number' ? blockTime * 1_000 : null,
+  beforeTime: blockTime === null ? null : blockTime * 1_000,
 });
 
 /**
@@ -80,36 +80,35 @@ const isCovered = ({ beforeSlot, beforeTime, floor }: HistoryGap, since: number)
 const saveGap = (tx: Tx, mint: string, { before, beforeSlot, beforeTime, floor }: HistoryGap) =>
   tx.query(insertGap, [mint, before, beforeSlot, beforeTime, floor]);
 
-const listSignatures = (connection: Connection, mint: string, options: { before?: string; limit: number; minContextSlot: number }) =>
-  rpc(() => connection.getSignaturesForAddress(new PublicKey(mint), options, 'finalized'));
+const listSignatures = (node: RpcNode, mint: string, page: HistoryPage) => node.history(parseAddress(mint), page, 'finalized');
 
 /**
  * RPC nodes that have returned a memo in a list of signatures. If one of these nodes lists a transaction without a memo, the transaction has no memo.
  */
-const nodesWithMemos = perApp(() => new Set<Connection>());
+const nodesWithMemos = perApp(() => new Set<RpcNode>());
 
 /**
  * Stores the transactions of a page that may contain a burn for an open event.
  * @returns start of the open event that started first, ms since 1970; null when no event is open
  */
-async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: string, listed: SignaturePage): Promise<number | null> {
+async function storeCandidates(app: App, tx: Tx, node: RpcNode, mint: string, listed: readonly HistoryEntry[]): Promise<number | null> {
   // Reads the events only after the RPC node has returned the page, so that an event that was activated before the blocks of the page is among them.
   const events = await tx.query(selectOpenEvents, [mint]);
   if (events.length === 0) return null;
   const hasMemos = app.state(nodesWithMemos);
-  if (listed.some(({ memo }) => memo !== null)) hasMemos.add(connection);
+  if (listed.some(({ memo }) => memo !== null)) hasMemos.add(node);
   const namesEvent = (memo: string | null) => events.some(({ id }) => memo?.includes(`burn:${id}:`));
   const since = Math.min(...events.map((event) => event.since));
   const found = listed.filter(
-    ({ err, memo, blockTime }) =>
-      err === null && (typeof blockTime !== 'number' || blockTime * 1_000 >= since) && (memo === null ? !hasMemos.has(connection) : namesEvent(memo)),
+    ({ failed, memo, blockTime }) =>
+      !failed && (blockTime === null || blockTime * 1_000 >= since) && (memo === null ? !hasMemos.has(node) : namesEvent(memo)),
   );
   if (found.length > 0) {
     await tx.query(insertFound, [
       mint,
       found.map(({ signature }) => signature),
       found.map(({ slot }) => slot),
-      found.map(({ blockTime }) => (typeof blockTime === 'number' ? new Date(blockTime * 1_000).toISOString() : null)),
+      found.map(({ blockTime }) => (blockTime === null ? null : new Date(blockTime * 1_000).toISOString())),
       found.map(({ memo }) => memo !== null),
     ]);
   }
@@ -123,17 +122,17 @@ async function storeCandidates(app: App, tx: Tx, connection: Connection, mint: s
  * @throws 503 when the RPC node does not respond, or has not reached the slot of the cursor
  */
 export async function listNewest(app: App, mint: string, minContextSlot: number, limit = NEWEST_PAGE_SIZE): Promise<void> {
-  const { connection } = app.chain;
+  const { node } = app.chain;
   const { slot, isRelistDue } = (await app.db.query(selectCursor, [mint]))[0] ?? { slot: 0, isRelistDue: true };
   const floor = isRelistDue ? Math.max(0, slot - RELIST_SLOTS) : slot;
-  const listed = await listSignatures(connection, mint, { limit, minContextSlot: Math.max(slot, minContextSlot) });
+  const listed = await listSignatures(node, mint, { limit, minContextSlot: Math.max(slot, minContextSlot) });
   const [newest, last] = [listed[0], listed.at(-1)];
   if (!newest || !last) {
     if (slot > 0) throw new Error(`the RPC node returned no history of ${mint}`);
     return;
   }
   await app.tx(async (tx) => {
-    const since = await storeCandidates(app, tx, connection, mint, listed);
+    const since = await storeCandidates(app, tx, node, mint, listed);
     if (since === null) return;
     await tx.query(moveCursor, [mint, newest.slot, isRelistDue]);
     const gap = gapAfter(last, floor);
@@ -158,22 +157,22 @@ export async function fillGaps(app: App, mint: string, { limit = PAGE_SIZE, maxP
  */
 async function fillGap(app: App, mint: string, gap: HistoryGap, limit: number): Promise<HistoryGap | null> {
   const { before, beforeSlot, floor } = gap;
-  const providers = [app.chain.connection, app.chain.second].filter((provider) => provider !== null);
-  for (const provider of providers) {
-    const listed = await listSignatures(provider, mint, { before, limit, minContextSlot: beforeSlot }).catch((error: unknown): SignaturePage => {
+  const nodes = [app.chain.node, app.chain.second].filter((node) => node !== null);
+  for (const node of nodes) {
+    const listed = await listSignatures(node, mint, { before, limit, minContextSlot: beforeSlot }).catch((error: unknown): HistoryEntry[] => {
       if (error instanceof HttpError) throw error;
       // Some RPC nodes return an error for a signature that they do not have.
       app.log.warn({ err: error, mint, ...gap }, 'an RPC node cannot list the transactions before a signature; the next node is tried');
       return [];
     });
-    const isComplete = listed.length === 0 && (await rpc(() => provider.getFirstAvailableBlock())) <= floor;
+    const isComplete = listed.length === 0 && (await node.firstBlock()) <= floor;
     const left = await app.tx(async (tx) => {
-      const since = await storeCandidates(app, tx, provider, mint, listed);
+      const since = await storeCandidates(app, tx, node, mint, listed);
       const last = listed.at(-1);
       const rest = last ? gapAfter(last, floor) : gap;
       const isFilled = since === null || isComplete || isCovered(rest, since);
       if (!isFilled && rest === gap) return gap;
-      await tx.query(deleteGap, [mint, before, floor]);
+      await run(tx, build.deleteFrom('burn_gaps').where('mint', '=', mint).where('before', '=', before).where('floor', '>=', String(floor)));
       if (isFilled) return null;
       await saveGap(tx, mint, rest);
       return rest;
@@ -181,6 +180,7 @@ async function fillGap(app: App, mint: string, gap: HistoryGap, limit: number): 
     if (left !== gap) return left;
   }
   app.log.error({ mint, ...gap }, 'no RPC node returned a part of the history that may contain burns; the next attempt is in a minute');
-  await app.tx((tx) => tx.query(postponeGap, [mint, before]));
+  const later = { next_at: sql<string>`app_now() + interval '1 minute'` };
+  await app.tx((tx) => run(tx, build.updateTable('burn_gaps').set(later).where('mint', '=', mint).where('before', '=', before)));
   return null;
 }

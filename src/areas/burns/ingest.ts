@@ -1,6 +1,5 @@
 import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { rpc } from '#platform/solana/solana.ts';
 import { readFoundBurns } from './found-burns.ts';
 import { fillGaps, listNewest } from './history.ts';
 
@@ -56,11 +55,11 @@ export async function ingestBurns(app: App): Promise<void> {
  * @param ended whether an event of this mint has ended and is not final yet
  */
 async function ingestMint(app: App, mint: string, ended: boolean): Promise<void> {
-  const { connection } = app.chain;
+  const { node } = app.chain;
   let chainHead = { slot: 0, at: 0 };
   const readChainHead = async () => {
-    const slot = await rpc(() => connection.getSlot('finalized'));
-    chainHead = { slot, at: (await rpc(() => connection.getBlockTime(slot))) ?? 0 };
+    const slot = await node.finalizedSlot();
+    chainHead = { slot, at: (await node.blockTime(slot)) ?? 0 };
   };
   const steps = [() => listNewest(app, mint, chainHead.slot), () => fillGaps(app, mint), () => readFoundBurns(app, mint)];
   const failures: unknown[] = [];

@@ -1,45 +1,37 @@
+import { type InferResult, sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
 import { Id } from '#lib/scalars.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import { BurnEventsTable } from './entities.ts';
 import type { BurnEventView } from './schemas.ts';
 
+/** Builds queries of `burn_events`. */
+export const build = queryBuilder([BurnEventsTable]);
+
+/** The columns of a BurnEventRow. From `ends_at` on, `status` is `ended`, even if no worker has updated the row yet. */
+export const EVENT_COLUMNS = [
+  ...(['id', 'title', 'description', 'mint', 'duration_sec as durationSec', 'created_by as createdBy'] as const),
+  sql<BurnEventView['status']>`case when state = 'active' and ends_at <= app_now() then 'ended' else state end`.as('status'),
+  isoInstant('created_at').as('createdAt'),
+  isoInstant<string | null>('activated_at').as('activatedAt'),
+  isoInstant<string | null>('ends_at').as('endsAt'),
+  sql<boolean>`final_at is not null`.as('final'),
+  ...(['participants', 'burned', 'referral', 'game', 'social'] as const),
+] as const;
+const events = build.selectFrom('burn_events').select(EVENT_COLUMNS);
+
 /** A row of `burn_events`. Times are ISO 8601 in UTC; amounts are base units, as strings. */
-export interface BurnEventRow {
-  id: string;
-  title: string;
-  description: string | null;
-  mint: string;
-  durationSec: number;
-  createdBy: string;
-  status: 'pending' | 'active' | 'ended';
-  createdAt: string;
-  activatedAt: string | null;
-  endsAt: string | null;
-  final: boolean;
-  participants: number;
-  burned: string;
-  referral: string;
-  game: string;
-  social: string;
-}
+export type BurnEventRow = InferResult<typeof events>[number];
 
-/** SQL: the columns of a BurnEventRow. From `ends_at` on, `status` is `ended`, even if no worker has updated the row yet. */
-export const EVENT_COLUMNS = `id::text, title, description, mint, duration_sec as "durationSec", created_by as "createdBy",
-  case when state = 'active' and ends_at <= app_now() then 'ended' else state end as status, ${instant('created_at')} as "createdAt",
-  ${instant('activated_at')} as "activatedAt", ${instant('ends_at')} as "endsAt", final_at is not null as final, participants,
-  burned::text, referral::text, game::text, social::text`;
-
-const selectEvent = statement<BurnEventRow>('select_burn_event', `select ${EVENT_COLUMNS} from burn_events where id = $1`);
-const lockEvent = statement<BurnEventRow>('lock_burn_event', `select ${EVENT_COLUMNS} from burn_events where id = $1 for no key update`);
+// Named, because clients poll these reads while an event is active. The builder writes their text, so that the columns are listed only once.
+const selectEvent = statement<BurnEventRow>('select_burn_event', events.where('id', '=', sql<string>`$1`).compile().sql);
 const selectActive = statement<BurnEventRow>(
   'select_active_burn_event',
-  `select ${EVENT_COLUMNS} from burn_events where state = 'active' and ends_at > app_now()`,
+  events.where('state', '=', sql.lit('active')).where('ends_at', '>', sql<string>`app_now()`).compile().sql,
 );
-const selectStarted = statement<BurnEventRow>(
-  'select_started_burn_events',
-  `select ${EVENT_COLUMNS} from burn_events where state <> 'pending' order by activated_at desc limit $1 offset $2`,
-);
-const countStarted = statement<{ n: number }>('count_started_burn_events', `select count(*)::int as n from burn_events where state <> 'pending'`);
+
+const eventNotFound = () => fail(404, 'there is no such burn event');
 
 /**
  * Reads an event.
@@ -47,8 +39,9 @@ const countStarted = statement<{ n: number }>('count_started_burn_events', `sele
  * @throws 404 when the event does not exist
  */
 export async function readEvent(db: Queryable, id: string, { lock = false } = {}): Promise<BurnEventRow> {
-  const [event] = Id.safeParse(id).success ? await db.query(lock ? lockEvent : selectEvent, [id]) : [];
-  if (!event) throw fail(404, 'there is no such burn event');
+  if (!Id.safeParse(id).success) throw eventNotFound();
+  const [event] = lock ? await run(db, events.where('id', '=', id).forNoKeyUpdate()) : await db.query(selectEvent, [id]);
+  if (!event) throw eventNotFound();
   return event;
 }
 
@@ -57,8 +50,13 @@ export const readActiveEvent = async (db: Queryable): Promise<BurnEventRow | nul
 
 /** Reads a page of the active and ended events, newest first, and the number of all of them. */
 export async function listStartedEvents(db: Queryable, limit: number, offset: number): Promise<{ events: BurnEventRow[]; total: number }> {
-  const [events, [count]] = await Promise.all([db.query(selectStarted, [limit, offset]), db.query(countStarted)]);
-  return { events, total: count?.n ?? 0 };
+  const page = events.where('state', '<>', 'pending').orderBy('activated_at', 'desc').limit(limit).offset(offset);
+  const count = build
+    .selectFrom('burn_events')
+    .select(({ cast, fn }) => cast<number>(fn.countAll(), 'integer').as('n'))
+    .where('state', '<>', 'pending');
+  const [started, [counted]] = await Promise.all([run(db, page), run(db, count)]);
+  return { events: started, total: counted?.n ?? 0 };
 }
 
 /** Converts a row into the public view. */

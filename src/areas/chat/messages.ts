@@ -1,6 +1,12 @@
+import { sql } from 'kysely';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { chatTables } from './entities.ts';
 import { chatMessage } from './events.ts';
+
+/** Builds queries of the tables of this area. */
+export const build = queryBuilder(chatTables);
 
 /** Value of `source` for messages and entries from the service's own chat. */
 export const OWN_CHAT = 'chat';
@@ -91,19 +97,18 @@ export async function listMessages(db: Queryable, before: string | null, limit: 
   return await db.query(selectShown, [before, limit]);
 }
 
-const erase = statement<{ id: string }>(
-  'delete_chat_message',
-  `update chat_messages set text = '', deleted_at = app_now() where id = $1 and deleted_at is null returning id::text`,
-);
-const exists = statement<{ id: string }>('find_chat_message', 'select id::text from chat_messages where id = $1');
-
 /**
  * Deletes a message's text.
  * @returns false when the text was deleted before; null when the message does not exist
  */
 export async function eraseMessage(tx: Tx, id: string): Promise<boolean | null> {
-  if ((await tx.query(erase, [id])).length > 0) return true;
-  return (await tx.query(exists, [id])).length > 0 ? false : null;
+  const erasure = build
+    .updateTable('chat_messages')
+    .set({ text: '', deleted_at: sql`app_now()` })
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null);
+  if ((await run(tx, erasure.returning('id'))).length > 0) return true;
+  return (await run(tx, build.selectFrom('chat_messages').select('id').where('id', '=', id))).length > 0 ? false : null;
 }
 
 const findBridged = statement<{ id: string }>('find_bridged_message', 'select id::text from chat_messages where source = $1 and source_id = $2');

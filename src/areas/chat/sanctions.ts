@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
+import { run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { OWN_CHAT } from './messages.ts';
+import { build, OWN_CHAT } from './messages.ts';
 
 /** The author of a message: an account of a bridged chat, or a wallet in the service's own chat (`source = 'chat'`). */
 export interface Author {
@@ -43,22 +45,21 @@ const mute = statement<{ until: string }>(
    on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), muted_until = excluded.muted_until
    returning ${instant('muted_until')} as until`,
 );
-const unmute = statement<Author>(
-  'unmute_in_chat',
-  `update chat_sanctions set by = $3, changed_at = app_now(), muted_until = null
-   where source = $1 and account = $2 and muted_until is not null returning source, account`,
-);
 const ban = statement<Author>(
   'ban_from_chat',
   `insert into chat_sanctions (source, account, by, banned_at) values ($1, $2, $3, app_now())
    on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), banned_at = excluded.banned_at
    where chat_sanctions.banned_at is null returning source, account`,
 );
-const unban = statement<Author>(
-  'unban_from_chat',
-  `update chat_sanctions set by = $3, changed_at = app_now(), banned_at = null
-   where source = $1 and account = $2 and banned_at is not null returning source, account`,
-);
+const lift = (column: 'muted_until' | 'banned_at', { source, account }: Author, by: string) =>
+  build
+    .updateTable('chat_sanctions')
+    .set({ by, changed_at: sql`app_now()` })
+    .set(column, null)
+    .where('source', '=', source)
+    .where('account', '=', account)
+    .where(column, 'is not', null)
+    .returning('account');
 
 /** Mutes an author from now on. A repeated mute replaces the earlier one. @returns the end of the mute, ISO 8601 in UTC */
 export async function muteAuthor(tx: Tx, { source, account }: Author, minutes: number, by: string): Promise<string> {
@@ -68,6 +69,7 @@ export async function muteAuthor(tx: Tx, { source, account }: Author, minutes: n
 }
 
 /** Unmutes, bans or unbans an author. @returns whether the author's state changed */
-export async function sanction(tx: Tx, action: 'unmute' | 'ban' | 'unban', { source, account }: Author, by: string): Promise<boolean> {
-  return (await tx.query({ unmute, ban, unban }[action], [source, account, by])).length > 0;
+export async function sanction(tx: Tx, action: 'unmute' | 'ban' | 'unban', author: Author, by: string): Promise<boolean> {
+  if (action === 'ban') return (await tx.query(ban, [author.source, author.account, by])).length > 0;
+  return (await run(tx, lift(action === 'unmute' ? 'muted_until' : 'banned_at', author, by))).length > 0;
 }

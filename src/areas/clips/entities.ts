@@ -1,6 +1,12 @@
 import { defineEntity } from '@mikro-orm/core';
-import { boolean, bytes, byteText, checks, index, integer, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
+import { boolean, bytes, byteText, checks, index, integer, oneOf, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
+import type { MediaType } from './media-type.ts';
 
+/** States of an upload. The column `state` of `ClipsTable` describes them. */
+const CLIP_STATES = ['uploading', 'abandoned', 'ready', 'removing', 'removed'] as const;
+export type ClipState = (typeof CLIP_STATES)[number];
+
+/** A row is the number of visible clips of a game. A trigger of the table `clips` keeps it up to date, because counting millions of clips is slow. */
 export const ClipCountsTable = defineEntity({
   name: 'ClipCounts',
   tableName: 'clip_counts',
@@ -10,6 +16,7 @@ export const ClipCountsTable = defineEntity({
   },
 });
 
+/** A row is an upload of a clip. The file is in the object storage, under the id of the row. */
 export const ClipsTable = defineEntity({
   name: 'Clips',
   tableName: 'clips',
@@ -18,21 +25,33 @@ export const ClipsTable = defineEntity({
     wallet: wallet(),
     gameId: byteText(),
     title: text().nullable(),
-    type: byteText(),
+    /** Media type, detected from the content. */
+    type: byteText().$type<MediaType>(),
+    /** Size of the file, bytes. */
     bytes: integer(),
+    /** Hash of the content. A wallet can upload the same content only once. */
     sha256: bytes(),
+    /** UTC day of the insert, days since 1970-01-01. The daily limits of the wallet use it. */
     day: integer(),
     idempotencyKey: byteText().nullable(),
-    state: byteText().default('uploading'),
+    /**
+     * `uploading`: the upload is in progress; a file may exist. `abandoned`: the upload will not continue; a file may exist. `ready`: the upload is
+     * complete. `removing`: a moderator removed the clip; a file exists. `removed`: no file exists; the row still counts against the daily limits.
+     */
+    state: oneOf(...CLIP_STATES)
+      .collation('C')
+      .default('uploading'),
+    /** Whether the wallet is banned. A trigger of the table `players` sets this column. */
     hidden: boolean().default(false),
+    /** Time of the insert; for a complete upload, time of the completion. */
     createdAt: timestamp(3).defaultRaw('app_now()'),
+    /** Time at which the sweep checks the row next; null when the sweep has nothing to do. */
     sweepAt: timestamp(3).nullable(),
   },
   checks: checks(
     'bytes > 0',
     "(sweep_at is null) = (state in ('ready', 'removed'))",
     'octet_length(sha256) = 32',
-    "state in ('uploading', 'abandoned', 'ready', 'removing', 'removed')",
     "type in ('video/mp4', 'video/webm', 'image/gif')",
   ),
   indexes: [

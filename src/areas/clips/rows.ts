@@ -1,4 +1,7 @@
-import { instant, statement } from '#platform/db/sql.ts';
+import { sql } from 'kysely';
+import { isoInstant, queryBuilder } from '#platform/db/query-builder.ts';
+import { statement } from '#platform/db/sql.ts';
+import { type ClipState, clipsTables } from './entities.ts';
 import type { MediaType } from './media-type.ts';
 
 /** An upload whose body has been received completely. */
@@ -24,26 +27,34 @@ export interface Clip {
   readonly createdAt: string;
 }
 
-export const CLIP_COLUMNS = `id, wallet, game_id as "gameId", title, type, bytes,
-  ${instant('created_at')} as "createdAt"`;
+/** Builds queries of the tables of this area. */
+export const build = queryBuilder(clipsTables);
+
+/** The columns of a `Clip`. */
+export const clipColumns = ['id', 'wallet', 'game_id as gameId', 'title', 'type', 'bytes', isoInstant('created_at').as('createdAt')] as const;
 
 /** An earlier upload of the same wallet that has the same content or the same idempotency key. */
 export interface EarlierUpload extends Clip {
-  readonly state: 'uploading' | 'ready' | 'removing' | 'removed';
+  readonly state: ClipState;
   readonly sameContent: boolean;
   readonly sameKey: boolean;
 }
 
-const SELECT_EARLIER = `select ${CLIP_COLUMNS}, state, sha256 = $2 as "sameContent", coalesce(idempotency_key = $3, false) as "sameKey" from clips`;
 /**
- * Finds earlier uploads by content or idempotency key. Uses a union instead of one condition with `or`, because each branch of the union can use its
- * own index.
+ * Builds the query for earlier uploads by content or idempotency key. Uses a union instead of one condition with `or`, because each branch of the
+ * union can use its own index.
  */
-export const findEarlierUploads = statement<EarlierUpload>(
-  'find_earlier_clips',
-  `${SELECT_EARLIER} where wallet = $1 and sha256 = $2 and state <> 'abandoned'
-   union ${SELECT_EARLIER} where wallet = $1 and idempotency_key = $3 and idempotency_key is not null and state <> 'abandoned'`,
-);
+export function findEarlierUploads({ wallet, sha256, idempotencyKey }: ReceivedUpload) {
+  const uploads = build
+    .selectFrom('clips')
+    .select(clipColumns)
+    .select(['state', sql<boolean>`sha256 = ${sha256}`.as('sameContent')])
+    .select(sql<boolean>`coalesce(idempotency_key = ${idempotencyKey}, false)`.as('sameKey'))
+    .where('wallet', '=', wallet)
+    .where('state', '<>', 'abandoned');
+  const sameContent = uploads.where('sha256', '=', sha256);
+  return idempotencyKey === null ? sameContent : sameContent.union(uploads.where('idempotency_key', '=', idempotencyKey));
+}
 
 /** Reads the table of games directly, because clips may not import the arcade. */
 export const findGame = statement<{ id: string }>('find_game_of_clip', 'select id from games where id = $1');
@@ -64,17 +75,25 @@ export const readUsage = statement<{ clips: number; bytes: number; leftSec: numb
  * Maximum time of a row in the state `uploading`. A process that wrote an older row must have been killed, because the timeout of the storage is
  * shorter than this time.
  */
-const UPLOAD_TIMEOUT = `interval '15 minutes'`;
+const UPLOAD_TIMEOUT = sql`interval '15 minutes'`;
 
-export const insertClip = statement(
-  'insert_clip',
-  `insert into clips (id, wallet, game_id, title, type, bytes, sha256, idempotency_key, day, sweep_at)
-   select $1, $2, $3, $4, $5, $6, $7, $8, app_day(), app_now() + ${UPLOAD_TIMEOUT}`,
-);
-export const completeClip = statement<Clip>(
-  'complete_clip',
-  `update clips set state = 'ready', created_at = app_now(), sweep_at = null where id = $1 and state = 'uploading' returning ${CLIP_COLUMNS}`,
-);
-/** Abandons uploads. The sweep deletes their files later, when no process can write them any more. */
-export const abandonClips = statement('abandon_clips', `update clips set state = 'abandoned' where id = any($1::uuid[]) and state = 'uploading'`);
-export const clipExists = statement<{ id: string }>('clip_exists', 'select id from clips where id = $1');
+/** Builds the insert of a new row in the state `uploading`. */
+export const insertClip = (id: string, { wallet, gameId, title, type, bytes, sha256, idempotencyKey }: ReceivedUpload) =>
+  build.insertInto('clips').values({
+    ...{ id, wallet, game_id: gameId, title, type, bytes, sha256, idempotency_key: idempotencyKey },
+    day: sql`app_day()`,
+    sweep_at: sql`app_now() + ${UPLOAD_TIMEOUT}`,
+  });
+
+/** Builds the update that makes an upload a clip. Updates and returns no row when the upload was abandoned. */
+export const completeClip = (id: string) =>
+  build
+    .updateTable('clips')
+    .set({ state: 'ready', created_at: sql`app_now()`, sweep_at: null })
+    .where('id', '=', id)
+    .where('state', '=', 'uploading')
+    .returning(clipColumns);
+
+/** Builds the update that abandons uploads. The sweep deletes their files later, when no process can write them any more. */
+export const abandonClips = (ids: readonly string[]) =>
+  build.updateTable('clips').set({ state: 'abandoned' }).where('id', 'in', ids).where('state', '=', 'uploading');

@@ -1,5 +1,7 @@
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import { build } from './rows.ts';
 
 /** Maximum clips that one run handles, and maximum concurrent removals of files. */
 const MAX_SWEPT = 100;
@@ -15,11 +17,6 @@ const leaseDue = statement<{ id: string }>(
    from (select id from clips where sweep_at <= app_now() order by sweep_at limit ${MAX_SWEPT} for update skip locked) due
    where c.id = due.id returning c.id`,
 );
-const deleteAbandoned = statement('delete_abandoned_clips', `delete from clips where id = any($1::uuid[]) and state = 'abandoned'`);
-const markRemoved = statement(
-  'mark_removed_clips',
-  `update clips set state = 'removed', sweep_at = null where id = any($1::uuid[]) and state = 'removing'`,
-);
 
 /**
  * Deletes the files and the rows of abandoned uploads. For removed clips, deletes the files and keeps the rows. Handles at most `MAX_SWEPT` clips per
@@ -30,7 +27,10 @@ export async function sweepClips(app: App): Promise<void> {
   for (let i = 0; i < due.length; i += MAX_CONCURRENT_REMOVALS) {
     const removed = await Promise.all(due.slice(i, i + MAX_CONCURRENT_REMOVALS).map(({ id }) => removeFile(app, id)));
     const ids = removed.filter((id) => id !== null);
-    await app.tx((tx) => Promise.all([tx.query(deleteAbandoned, [ids]), tx.query(markRemoved, [ids])]));
+    if (ids.length === 0) continue;
+    const deletion = build.deleteFrom('clips').where('id', 'in', ids).where('state', '=', 'abandoned');
+    const change = build.updateTable('clips').set({ state: 'removed', sweep_at: null }).where('id', 'in', ids).where('state', '=', 'removing');
+    await app.tx((tx) => Promise.all([run(tx, deletion), run(tx, change)]));
   }
 }
 

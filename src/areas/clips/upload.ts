@@ -2,12 +2,13 @@ import { appendActivities, lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { UploadDraft } from '#platform/storage/upload-draft.ts';
 import {
   abandonClips,
+  build,
   type Clip,
-  clipExists,
   completeClip,
   type EarlierUpload,
   findEarlierUploads,
@@ -58,10 +59,10 @@ export async function storeUpload(app: App, upload: ReceivedUpload, draft: Uploa
  * @returns the id of the new row, or the existing clip when the upload is repeated
  */
 async function reserve(tx: Tx, upload: ReceivedUpload): Promise<string | Clip> {
-  const { wallet, gameId, title, type, bytes, sha256, idempotencyKey } = upload;
+  const { wallet, bytes, idempotencyKey } = upload;
   const [, earlier, [usage]] = await Promise.all([
     lockUploader(tx, wallet),
-    tx.query(findEarlierUploads, [wallet, sha256, idempotencyKey]),
+    run(tx, findEarlierUploads(upload)),
     tx.query(readUsage, [wallet, idempotencyKey]),
   ]);
   const known = resolveDuplicate(earlier, upload);
@@ -73,10 +74,7 @@ async function reserve(tx: Tx, upload: ReceivedUpload): Promise<string | Clip> {
   if (usage.clips - replaced.length >= MAX_DAILY_CLIPS || usage.bytes - replacedBytes + bytes > MAX_DAILY_BYTES)
     throw dailyLimitExceeded(usage.leftSec);
   const id = newId();
-  await Promise.all([
-    replaced.length > 0 && tx.query(abandonClips, [replaced]),
-    tx.query(insertClip, [id, wallet, gameId, title, type, bytes, sha256, idempotencyKey]),
-  ]);
+  await Promise.all([replaced.length > 0 && run(tx, abandonClips(replaced)), run(tx, insertClip(id, upload))]);
   return id;
 }
 
@@ -100,7 +98,7 @@ function resolveDuplicate(earlier: readonly EarlierUpload[], { gameId, title }: 
 
 async function complete(tx: Tx, { wallet, gameId }: ReceivedUpload, id: string): Promise<Clip> {
   await lockUploader(tx, wallet);
-  const [clip] = await tx.query(completeClip, [id]);
+  const [clip] = await run(tx, completeClip(id));
   if (!clip) throw fail(409, 'file must be uploaded by one request at a time; another request is uploading it', { 'Retry-After': '5' });
   await appendActivities(tx, [{ kind: 'clip', sourceId: id, wallet, gameId, amount: 0 }]);
   return clip;
@@ -120,8 +118,8 @@ async function lockUploader(tx: Tx, wallet: string): Promise<void> {
  */
 async function abandonUpload(app: App, id: string): Promise<void> {
   const [row] = await app.tx(async (tx) => {
-    await tx.query(abandonClips, [[id]]);
-    return await tx.query(clipExists, [id]);
+    await run(tx, abandonClips([id]));
+    return await run(tx, build.selectFrom('clips').select('id').where('id', '=', id));
   });
   // Removes the file here, because the sweep has deleted the row already and does not find the file again.
   if (!row) await app.storage.remove(id);

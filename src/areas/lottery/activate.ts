@@ -1,23 +1,18 @@
 import type { Currency } from '#areas/payouts';
 import { instantOf } from '#lib/draw/bytes.ts';
-import { type ChatParameters, parametersHash } from '#lib/draw/parameters.ts';
+import type { ChatParameters } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { frozenColumns } from './create.ts';
 import { roundStarted } from './events.ts';
-import { type RoundRow, readRound } from './rows.ts';
-import { ChatRoundTerms } from './schemas.ts';
+import { build, type RoundRow, readDatabaseClock, readRound } from './rows.ts';
+import { ChatRoundTerms } from './terms.ts';
 import { lockTreasury, mintOf, type OutflowMarker, readHoldings, readObligations, readOutflowMarker } from './treasury.ts';
 
-const lockRow = statement<{ id: string }>('lock_chat_round_to_start', `select id::text from rounds where id = $1 and kind = 'chat' for update`);
-const findActive = statement<{ id: string }>('find_active_chat_round', `select id::text from rounds where kind = 'chat' and state = 'active'`);
-const readClock = statement<{ now: number }>('read_clock_to_start', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
-const activate = statement(
-  'activate_chat_round',
-  `update rounds set state = 'active', parameters = $2, parameters_hash = $3, opens_at = $4, closes_at = $5, look_at = $5
-   where id = $1 and state = 'pending'`,
-);
+const findChatRound = build.selectFrom('rounds').select('id').where('kind', '=', 'chat');
 
 /**
  * Starts a chat round: freezes its parameters, reserves its prizes, and opens it for entries for `durationSec` seconds.
@@ -30,13 +25,13 @@ export async function startChatRound(app: App, id: string): Promise<RoundRow> {
   const holdings = await readHoldings(app);
   return await app.tx(async (tx) => {
     await lockTreasury(tx);
-    await tx.query(lockRow, [id]);
+    await run(tx, findChatRound.where('id', '=', id).forUpdate());
     const terms = ChatRoundTerms.parse(termsOf(await requireStartable(tx, id)));
     await requireFunds(app, tx, terms, holdings, marker);
-    const now = (await tx.query(readClock))[0]?.now ?? 0;
-    const parameters = parametersOf(app, id, terms, now);
+    const parameters = parametersOf(app, id, terms, await readDatabaseClock(tx));
     const { opensAt, closesAt } = parameters;
-    await tx.query(activate, [id, JSON.stringify(parameters), parametersHash(parameters), opensAt, closesAt]);
+    const opened = { ...frozenColumns(parameters), state: 'active', look_at: closesAt } as const;
+    await run(tx, build.updateTable('rounds').set(opened).where('id', '=', id).where('state', '=', 'pending'));
     tx.emit(roundStarted, { roundId: id, kind: 'chat', title: terms.title, opensAt, closesAt });
     return await requireRound(tx, id);
   });
@@ -51,7 +46,7 @@ async function requireRound(db: Queryable, id: string): Promise<RoundRow> {
 async function requireStartable(db: Queryable, id: string): Promise<RoundRow> {
   const round = await requireRound(db, id);
   if (round.state !== 'pending') throw fail(409, `the round is ${round.state}; only a pending round can be started`);
-  const [active] = await db.query(findActive);
+  const [active] = await run(db, findChatRound.where('state', '=', 'active'));
   if (active) throw fail(409, `round ${active.id} is active; only one chat round can be active at a time`);
   return round;
 }

@@ -1,14 +1,24 @@
+import { sql } from 'kysely';
+import { parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
 import { newId } from '#lib/ids.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { type RoundRow, readRound } from './rows.ts';
-import type { ChatRoundTerms } from './schemas.ts';
+import { build, type RoundRow, readRound } from './rows.ts';
+import type { ChatRoundTerms, PrizeTerms } from './terms.ts';
 
-const insert = statement(
-  'insert_chat_round',
-  `insert into rounds (id, kind, state, title, created_by, picks, range, prizes, duration_sec, max_entries_per_wallet)
-   values ($1, 'chat', 'pending', $2, $3, $4, $5, $6, $7, $8) on conflict (id) do nothing`,
-);
+/** Returns the columns of a round that store the terms. */
+export const termColumns = ({ title, picks, range, prizes, durationSec, maxEntriesPerWallet }: ChatRoundTerms) => ({
+  ...{ title, picks, range, duration_sec: durationSec, max_entries_per_wallet: maxEntriesPerWallet },
+  prizes: sql<PrizeTerms[]>`${JSON.stringify(prizes)}`,
+});
+
+/** Returns the columns of a round that store its frozen parameters. */
+export const frozenColumns = (parameters: RoundParameters) => ({
+  parameters,
+  parameters_hash: parametersHash(parameters),
+  opens_at: parameters.opensAt,
+  closes_at: parameters.closesAt,
+});
 
 /**
  * Creates a chat round in state `pending`. `startChatRound` opens it for entries. Idempotent per id.
@@ -16,8 +26,12 @@ const insert = statement(
  * @param id unique id for the new round
  */
 export async function createChatRound(tx: Tx, terms: ChatRoundTerms, createdBy: string, id: string = newId()): Promise<RoundRow> {
-  const { title, picks, range, prizes, durationSec, maxEntriesPerWallet } = terms;
-  await tx.query(insert, [id, title, createdBy, picks, range, JSON.stringify(prizes), durationSec, maxEntriesPerWallet]);
+  const row = { id, kind: 'chat', state: 'pending', created_by: createdBy, ...termColumns(terms) } as const;
+  const insert = build
+    .insertInto('rounds')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doNothing());
+  await run(tx, insert);
   const round = await readRound(tx, id, 'chat');
   if (!round) throw new Error(`round ${id} was inserted but cannot be read`);
   return round;

@@ -1,4 +1,7 @@
 import { defineEntity } from '@mikro-orm/core';
+import type { Currency } from '#areas/payouts';
+import type { VoidReason } from '#lib/draw/audit.ts';
+import type { RoundParameters } from '#lib/draw/parameters.ts';
 import {
   array,
   bigint,
@@ -19,34 +22,58 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
+import type { ChatRoundTerms, PrizeTerms } from './terms.ts';
 
+/** States of a round. The column `state` of `RoundsTable` describes them. */
+export const ROUND_STATES = ['pending', 'active', 'closing', 'committed', 'finalized', 'void'] as const;
+
+/** States of a ticket. The column `state` of `TicketsTable` describes them. */
+export const TICKET_STATES = ['checking', 'confirmed', 'refused', 'refunded'] as const;
+
+/** A row is a round: a chat round, or a legacy round, which sells tickets. Rows are never deleted, and the row of an ended round never changes. */
 export const RoundsTable = defineEntity({
   name: 'Rounds',
   tableName: 'rounds',
   properties: {
     id: uuid().primary().defaultRaw('gen_random_uuid()'),
     kind: oneOf('chat', 'legacy'),
-    state: oneOf('pending', 'active', 'closing', 'committed', 'finalized', 'void'),
+    /**
+     * pending: created, but not started (only chat rounds). active: the parameters are frozen, and the round accepts entries until `closesAt`.
+     * closing: the entries are frozen; a worker computes their root and submits the commitment. committed: the commitment is finalized on the chain,
+     * and the draw waits for the beacon round. finalized: the winners are drawn. void: ended without a draw.
+     */
+    state: oneOf(...ROUND_STATES),
     title: text().nullable(),
+    /** Name of an admin token, or `scheduler`; for a legacy round, the wallet that opened it. */
     createdBy: text(),
+    /** Number of numbers in an entry and in the draw. Each number is between 1 and `range`. */
     picks: smallint().nullable(),
     range: smallint().nullable(),
     maxEntriesPerWallet: integer().nullable(),
-    prizes: jsonb().nullable(),
+    /** Prizes of a chat round, first place first. */
+    prizes: jsonb<PrizeTerms[]>().nullable(),
     durationSec: integer().nullable(),
+    /** Base units of the stablecoin; null for a chat round. */
     ticketPrice: numeric().nullable(),
     maxTickets: bigint().nullable(),
-    parameters: jsonb().nullable(),
+    /** Parameters of the draw, frozen when the round opens. `parametersHash` is their hash, hex. */
+    parameters: jsonb<RoundParameters>().nullable(),
     parametersHash: text().nullable(),
     opensAt: timestamp(3).nullable(),
     closesAt: timestamp(3).nullable(),
+    /** Number of entries. Indexes begin at 0, so this number is also the index of the next entry. */
     entries: integer().default(0),
+    /** Root of the Merkle tree over the entries; null until the tree is computed. */
     root: bytes().nullable(),
+    /** JSON text of the audit, without the hashes of the entries; null until the root is computed or the round is void. */
     audit: text().nullable(),
+    /** The beacon round that decides the draw, and the time at which the beacon should publish it. */
     beaconRound: bigint().nullable(),
     beaconDueAt: timestamp().nullable(),
-    voidReason: text().nullable(),
+    voidReason: text().$type<VoidReason>().nullable(),
+    /** The void round whose entries this round took over. */
     successorOf: uuid().columnType('uuid references rounds').nullable(),
+    /** Time from which the sweep may enqueue a job for the round again. */
     lookAt: timestamp().defaultRaw('app_now()'),
     createdAt: timestamp().defaultRaw('app_now()'),
     closedAt: timestamp().nullable(),
@@ -75,14 +102,21 @@ export const RoundsTable = defineEntity({
   ],
 });
 
+/**
+ * A row is the position of a round's commitment in the sequence of one committer key. A round gets its row just before its commitment is signed, when
+ * the previous commitment is finalized.
+ */
 export const CommitmentsTable = defineEntity({
   name: 'Commitments',
   tableName: 'commitments',
   properties: {
     committer: byteText().primary(),
+    /** Counts from 1 without gaps, for each committer. */
     sequence: bigint().primary(),
     round: reference(RoundsTable, 'round'),
+    /** Hash of the previous commitment of the committer, hex. */
     previous: text(),
+    /** The columns from here on are null until the commitment is finalized. `hash` is the hash of the memo, hex. */
     memo: text().nullable(),
     hash: text().nullable(),
     signature: byteText().nullable(),
@@ -98,6 +132,7 @@ export const CommitmentsTable = defineEntity({
   indexes: [index('create index commitments_first on commitments (slot) where sequence = 1')],
 });
 
+/** A row is an entry of a round. Rows are never changed or deleted. A round has at most one entry per message. */
 export const EntriesTable = defineEntity({
   name: 'Entries',
   tableName: 'entries',
@@ -106,9 +141,13 @@ export const EntriesTable = defineEntity({
     index: integer().primary(),
     id: uuid(),
     wallet: wallet(),
+    /** The chosen numbers in ascending order; empty for a ticket. */
     numbers: array('int2'),
+    /** Origin of the message: a chat, `chain` for a paid ticket, or `ticket` for a free ticket. */
     source: byteText(),
+    /** Id of the message; signature of the payment for a paid ticket. */
     messageId: byteText(),
+    /** Whole milliseconds, because the leaf of the entry contains milliseconds. */
     at: timestamp(3),
   },
   checks: checks('index >= 0'),
@@ -117,45 +156,61 @@ export const EntriesTable = defineEntity({
   triggers: [trigger('create trigger entries_kept before delete or update on entries for each row execute function keep_rounds()')],
 });
 
+/** A row is a level of the Merkle tree over the entries of a round. Level 0 contains the hashes of the entries. */
 export const RoundLevelsTable = defineEntity({
   name: 'RoundLevels',
   tableName: 'round_levels',
   properties: {
     round: reference(RoundsTable, 'round').primary(),
     level: smallint().primary(),
+    /** 32 bytes per node. PostgreSQL stores them uncompressed and outside the row, so that it can read one node without the others. */
     nodes: bytes(),
   },
 });
 
+/** The one row is the schedule of chat rounds. It is created when the schedule is started for the first time. */
 export const RoundScheduleTable = defineEntity({
   name: 'RoundSchedule',
   tableName: 'round_schedule',
   properties: {
     singleton: boolean().primary().default(true),
     intervalSec: integer(),
-    template: jsonb(),
+    /** Terms of every round. */
+    template: jsonb<ChatRoundTerms>(),
+    /** Name of the admin token that last started the schedule. */
     startedBy: text(),
+    /** Start time of the next round; null while the schedule is stopped. */
     nextAt: timestamp(3).nullable(),
+    /** Number of rounds that the schedule has created, which is the number of the newest round. */
     rounds: integer().default(0),
+    /** A round that is created but may not be started yet. The next run of the scheduler continues with it. */
     pending: reference(RoundsTable, 'pending').nullable(),
+    /** Time from which the next run may begin: the end of the lease of a run, or of the delay after a failed run. */
     lookAt: timestamp().defaultRaw('app_now()'),
+    /** The most recently started round and its start. */
     lastRound: reference(RoundsTable, 'last_round').nullable(),
     lastStartedAt: timestamp(3).nullable(),
+    /** Error of the last failed start; null after a successful start. */
     lastError: text().nullable(),
   },
   checks: checks('interval_sec >= 10 and interval_sec <= 2592000', 'singleton'),
   uniques: [{ name: 'round_schedule_pending_key', properties: ['pending'] }],
 });
 
+/** A row is a winner with a prize. Rows are never changed or deleted. */
 export const RoundWinnersTable = defineEntity({
   name: 'RoundWinners',
   tableName: 'round_winners',
   properties: {
     round: reference(RoundsTable, 'round').primary(),
+    /** The first place is 1. */
     place: integer().primary(),
+    /** Index of the winning entry. */
     index: integer(),
     wallet: wallet(),
+    /** Number of drawn numbers in the entry; null in a legacy round. */
     matches: integer().nullable(),
+    /** Base units. */
     amount: numeric(),
     mint: oneOf('reward', 'usdc'),
   },
@@ -166,6 +221,16 @@ export const RoundWinnersTable = defineEntity({
   triggers: [trigger('create trigger round_winners_kept before delete or update on round_winners for each row execute function keep_rounds()')],
 });
 
+/** A refund of a ticket's payment. */
+export interface RefundRow {
+  /** Id of the payment. */
+  readonly payment: string;
+  readonly currency: Currency;
+  /** Amount of the refund, base units, as text. */
+  readonly amount: string;
+}
+
+/** A row is a requested ticket of a legacy round. The entry of an accepted ticket has the same id. Rows are never deleted. */
 export const TicketsTable = defineEntity({
   name: 'Tickets',
   tableName: 'tickets',
@@ -173,12 +238,22 @@ export const TicketsTable = defineEntity({
     id: uuid().primary(),
     round: reference(RoundsTable, 'round'),
     wallet: wallet(),
+    /** Signature of the payment; null for a free ticket. */
     signature: byteText().nullable(),
-    state: oneOf('checking', 'confirmed', 'refused', 'refunded'),
+    /**
+     * checking: waits until the payment is finalized or can never land. confirmed: the ticket counts, and its entry exists. refused: the ticket does
+     * not count. refunded: the ticket counted, and then its round became void.
+     */
+    state: oneOf(...TICKET_STATES),
+    /** Whether the payment is finalized. The refusal of a finalized payment is permanent; otherwise the wallet can request the ticket again. */
     found: boolean().default(false),
+    /** Reason of the refusal, one sentence. */
     reason: text().nullable(),
-    refunds: jsonb().default('[]'),
+    /** Amounts that are owed back to the wallet. */
+    refunds: jsonb<readonly RefundRow[]>().default('[]'),
+    /** Time of the last request of the ticket, at which its checks began. */
     askedAt: timestamp().defaultRaw('app_now()'),
+    /** Time of the next check. */
     nextAt: timestamp().defaultRaw("(app_now() + '00:00:00.5'::interval)"),
     createdAt: timestamp().defaultRaw('app_now()'),
     decidedAt: timestamp().nullable(),

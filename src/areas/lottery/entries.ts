@@ -5,7 +5,7 @@ import { numbersError } from '#lib/draw/rules.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { newEntry } from './events.ts';
-import type { RoundKind, RoundState } from './rows.ts';
+import { type RoundKind, type RoundState, readDatabaseClock } from './rows.ts';
 
 /** A round whose row this transaction has locked, so that no other transaction adds entries or freezes the round. */
 export interface LockedRound {
@@ -28,12 +28,11 @@ const lockActiveChat = statement<LockRow>(
   `select ${LOCKED} from rounds where kind = 'chat' and state = 'active' for update`,
 );
 const lockOne = statement<LockRow>('lock_round', `select ${LOCKED} from rounds where id = $1 and parameters is not null for update`);
-const readClock = statement<{ now: number }>('read_clock_ms', `select floor(extract(epoch from app_now()) * 1000)::float8 as now`);
 
 // Reads the clock in a second statement, after the lock is acquired. The locking statement itself would return the time at which it began to wait.
 async function lock(tx: Queryable, locking: Promise<LockRow[]>): Promise<LockedRound | null> {
-  const [[row], [clock]] = await Promise.all([locking, tx.query(readClock)]);
-  return row && clock ? { ...row, now: clock.now } : null;
+  const [[row], now] = await Promise.all([locking, readDatabaseClock(tx)]);
+  return row ? { ...row, now } : null;
 }
 
 /** Locks the active chat round. Returns null when no round is active. */

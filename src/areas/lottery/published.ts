@@ -3,9 +3,10 @@ import type { VoidReason } from '#lib/draw/audit.ts';
 import { type Entry, entryLeaf } from '#lib/draw/entry.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { encodeBody } from '#platform/http/cached-body.ts';
-import type { RoundKind, RoundState } from './rows.ts';
+import { build, type RoundKind, type RoundState } from './rows.ts';
 
 /** The fields of a round that decide which of its results are available. */
 export interface RoundStatus {
@@ -105,10 +106,6 @@ export async function entryFile({ db }: Pick<App, 'db'>, kind: RoundKind, id: st
   return { etag: `"entries-${id}-${state}-${entries}"`, isFinal: hasEnded(state), open: () => streamed(lines()) };
 }
 
-const selectAudit = statement<Pick<RoundStatus, 'state' | 'voidReason'> & { audit: string | null }>(
-  'select_audit',
-  `select state, void_reason as "voidReason", audit from rounds where id = $1 and kind = $2`,
-);
 const HASHES_PER_CHUNK = 4_096;
 const HASH_BYTES = 32;
 const selectHashes = statement<{ hashes: string }>(
@@ -121,7 +118,8 @@ const selectHashes = statement<{ hashes: string }>(
  * @throws 404 when the round does not exist or has no audit yet
  */
 export async function auditFile({ db }: Pick<App, 'db'>, kind: RoundKind, id: string): Promise<PublicFile> {
-  const round = (await db.query(selectAudit, [id, kind]))[0];
+  const audits = build.selectFrom('rounds').select(['state', 'void_reason as voidReason', 'audit']);
+  const [round] = await run(db, audits.where('id', '=', id).where('kind', '=', kind));
   if (!round) throw roundNotFound(kind, id);
   const { state, audit } = round;
   if (audit === null) throw notAvailable({ id, ...round }, 'an audit', 'when its entries are frozen and their tree is computed');

@@ -1,22 +1,23 @@
+import { type NotNull, sql } from 'kysely';
 import { type Payment, paymentId, readPaymentsByCause } from '#areas/payouts';
 import { Audit } from '#lib/draw/audit.ts';
 import { parseMemo } from '#lib/draw/commitment.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
-import { notAvailable, type RoundStatus, readRoundStatus, roundNotFound } from './published.ts';
-import type { PrizeTerms } from './rows.ts';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import { notAvailable, readRoundStatus, roundNotFound } from './published.ts';
+import { build } from './rows.ts';
+import type { PrizeTerms } from './terms.ts';
 
 const StoredAudit = Audit.omit({ entryHashes: true });
-const selectDrawn = statement<Pick<RoundStatus, 'state' | 'voidReason'> & { audit: string | null }>(
-  'select_drawn_round',
-  `select state, void_reason as "voidReason", case when state = 'finalized' then audit end as audit from rounds where id = $1 and kind = 'chat'`,
-);
+const chatRounds = build.selectFrom('rounds').where('kind', '=', 'chat');
+const auditIfFinalized = sql<string | null>`case when state = 'finalized' then audit end`.as('audit');
 
 /**
  * Reads the winning numbers of a chat round and the values from which they were derived.
  * @throws 404 when the round does not exist or is not finalized
  */
 export async function readNumbers(db: Queryable, id: string) {
-  const round = (await db.query(selectDrawn, [id]))[0];
+  const [round] = await run(db, chatRounds.select(['state', 'void_reason as voidReason', auditIfFinalized]).where('id', '=', id));
   if (!round) throw roundNotFound('chat', id);
   if (round.audit === null) throw notAvailable({ id, ...round }, 'winning numbers', 'when it is finalized');
   const { commitment, beacon, draw } = StoredAudit.parse(JSON.parse(round.audit));
@@ -88,31 +89,34 @@ export async function readPayouts(db: Queryable, id: string) {
   };
 }
 
-interface FinalizedRow {
-  id: string;
-  title: string;
-  numbers: number[];
-  entries: number;
-  winners: number;
-  prizes: PrizeTerms[];
-  sequence: number;
-  endedAt: string;
-}
-const selectFinalized = statement<FinalizedRow>(
-  'select_finalized_rounds',
-  `select r.id::text, r.title, r.audit::json->'draw'->'numbers' as numbers, r.entries, r.prizes, c.sequence::float8 as sequence,
-     (select count(*)::int from round_winners w where w.round = r.id) as winners,
-     ${instant('r.ended_at')} as "endedAt"
-   from (select id from rounds where kind = 'chat' and state = 'finalized' order by ended_at desc, id limit $1 offset $2) page
-   join rounds r using (id) join commitments c on c.round = r.id order by r.ended_at desc, r.id`,
-);
-const countFinalized = statement<{ n: number }>(
-  'count_finalized_rounds',
-  `select count(*)::int as n from rounds where kind = 'chat' and state = 'finalized'`,
-);
+const finalized = chatRounds.where('state', '=', 'finalized');
+
+/**
+ * Builds the query for a page of drawn chat rounds, newest first. Reads the audits of these rounds only. A check of the table says that a chat round
+ * has a title and prizes.
+ */
+const finalizedPage = (limit: number, offset: number) =>
+  build
+    .selectFrom(finalized.select('id').orderBy('ended_at', 'desc').orderBy('id').limit(limit).offset(offset).as('page'))
+    .innerJoin('rounds as r', 'r.id', 'page.id')
+    .innerJoin('commitments as c', 'c.round', 'r.id')
+    .select([
+      'r.id',
+      'r.title',
+      sql<number[]>`r.audit::json->'draw'->'numbers'`.as('numbers'),
+      'r.entries',
+      'r.prizes',
+      sql<number>`c.sequence::float8`.as('sequence'),
+      sql<number>`(select count(*)::int from round_winners w where w.round = r.id)`.as('winners'),
+      isoInstant('r.ended_at').as('endedAt'),
+    ])
+    .orderBy('r.ended_at', 'desc')
+    .orderBy('r.id')
+    .$narrowType<{ title: NotNull; prizes: NotNull }>();
 
 /** Reads a page of drawn chat rounds, newest first, and their total number. */
-export async function listFinalized(db: Queryable, limit: number, offset: number): Promise<{ rounds: FinalizedRow[]; total: number }> {
-  const [rounds, count] = await Promise.all([db.query(selectFinalized, [limit, offset]), db.query(countFinalized)]);
-  return { rounds, total: count[0]?.n ?? 0 };
+export async function listFinalized(db: Queryable, limit: number, offset: number) {
+  const count = finalized.select(sql<number>`count(*)::int`.as('n'));
+  const [rounds, [counted]] = await Promise.all([run(db, finalizedPage(limit, offset)), run(db, count)]);
+  return { rounds, total: counted?.n ?? 0 };
 }

@@ -1,17 +1,15 @@
 import type { VoidReason } from '#lib/draw/audit.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
-import type { Queryable } from '#platform/db/sql.ts';
-import { instant, statement } from '#platform/db/sql.ts';
+import { queryBuilder } from '#platform/db/query-builder.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { lotteryTables, type ROUND_STATES } from './entities.ts';
+import type { PrizeTerms } from './terms.ts';
 
-export const ROUND_STATES = ['pending', 'active', 'closing', 'committed', 'finalized', 'void'] as const;
+/** Builds queries of the tables of this area. */
+export const build = queryBuilder(lotteryTables);
+
 export type RoundState = (typeof ROUND_STATES)[number];
 export type RoundKind = 'chat' | 'legacy';
-
-/** A prize in the arcade's own token or in stablecoin. `amount` is in base units, as text. */
-export interface PrizeTerms {
-  readonly amount: string;
-  readonly mint: 'reward' | 'usdc';
-}
 
 /** A round as stored in the table `rounds`. Times are ISO 8601 in UTC, to the millisecond. */
 export interface RoundRow {
@@ -76,4 +74,13 @@ const active = statement<RoundRow>('read_active_chat_round', `select ${ROUND_COL
 /** Reads the active chat round. The round may be past its closing time, because it stays active until a job closes it. */
 export async function readActiveChatRound(db: Queryable): Promise<RoundRow | undefined> {
   return (await db.query(active))[0];
+}
+
+const readClock = statement<{ now: number }>('read_clock_ms', 'select floor(extract(epoch from app_now()) * 1000)::float8 as now');
+
+/** Reads the database's clock, ms since 1970. */
+export async function readDatabaseClock(db: Queryable): Promise<number> {
+  const now = (await db.query(readClock))[0]?.now;
+  if (now === undefined) throw new Error('the database returned no time');
+  return now;
 }

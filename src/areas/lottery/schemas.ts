@@ -1,40 +1,15 @@
 import { z } from 'zod';
 import { VoidReason } from '#lib/draw/audit.ts';
 import { Hash, RoundId, Units } from '#lib/draw/bytes.ts';
-import { MAX_RANGE } from '#lib/draw/parameters.ts';
-import { Count, Instant, line } from '#lib/scalars.ts';
-import { ROUND_STATES, type RoundRow } from './rows.ts';
+import { Count, Instant } from '#lib/scalars.ts';
+import { ROUND_STATES } from './entities.ts';
+import type { RoundRow } from './rows.ts';
+import { PrizeTerms } from './terms.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
-const DAY_SEC = 86_400;
 
 /** Identifies a round in a path. */
 export const RoundPath = z.object({ id: RoundId.meta({ description: 'The round’s id.', example: ID }) });
-
-const PrizeTerms = z
-  .strictObject({
-    amount: Units.refine((text) => text !== '0', 'must be at least 1').meta({ description: 'The amount in base units.', example: '5000000' }),
-    mint: z.enum(['reward', 'usdc']).meta({ description: '`reward`: the arcade’s own token. `usdc`: stablecoin.', example: 'usdc' }),
-  })
-  .meta({ id: 'Prize' });
-
-/** The terms of a chat round. */
-export const ChatRoundTerms = z
-  .strictObject({
-    title: line(120).meta({ example: 'Friday night draw' }),
-    picks: z.int().min(1).max(20).default(5).meta({ description: 'Number of numbers in an entry and in the draw.' }),
-    range: z.int().min(1).max(MAX_RANGE).default(50).meta({ description: 'The highest number; the lowest is 1.' }),
-    prizes: z.array(PrizeTerms).min(1).max(100).meta({ description: 'The prizes by place: the first is for the first winner.' }),
-    durationSec: z
-      .int()
-      .min(1)
-      .max(30 * DAY_SEC)
-      .meta({ description: 'Seconds during which entries are accepted.', example: 600 }),
-    maxEntriesPerWallet: z.int().min(1).max(1_000).default(1),
-  })
-  .refine(({ picks, range }) => picks <= range, { path: ['picks'], error: 'must not exceed range' })
-  .meta({ id: 'ChatRoundTerms' });
-export type ChatRoundTerms = z.output<typeof ChatRoundTerms>;
 
 const Status = z.enum(ROUND_STATES).meta({
   description:

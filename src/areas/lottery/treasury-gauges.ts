@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import type { FetchedAccount } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { type OutflowMarker, readObligations, readOutflowMarker } from './treasury.ts';
 
@@ -27,7 +27,7 @@ export async function storeBalances(app: App): Promise<void> {
   const mints = { usdc: chain.usdcMint, reward: chain.rewardMint };
   const addresses = [chain.key('feePayer').publicKey, ...Object.values(mints).map((mint) => associatedTokenAddress(treasury, mint))];
   const marker = await readOutflowMarker(app);
-  const [payer, usdc, reward] = await rpc(() => chain.connection.getMultipleAccountsInfo(addresses, 'finalized'));
+  const [payer, usdc, reward] = (await chain.node.accounts(addresses, 'finalized')).accounts;
   const balances: z.output<typeof Balances> = {
     at: clock.now().getTime(),
     feePayer: payer?.lamports ?? 0,
@@ -39,7 +39,7 @@ export async function storeBalances(app: App): Promise<void> {
   await redis.set(keyOf(app), JSON.stringify(balances), 'EX', EXPIRY_SEC);
 }
 
-const heldIn = (account: Parameters<typeof decodeTokenAccount>[0] | undefined) => Number(decodeTokenAccount(account ?? null)?.amount ?? 0n);
+const heldIn = (account: FetchedAccount | undefined) => Number(decodeTokenAccount(account ?? null)?.amount ?? 0n);
 const obligationsOf = async (app: App, asset: 'usdc' | 'reward', marker: OutflowMarker) => Number(await readObligations(app, app.db, asset, marker));
 
 /** Gauges of the balances that a worker last stored. A scrape of these gauges sends no request to the RPC node. */

@@ -1,9 +1,8 @@
-import type { PublicKey } from '@solana/web3.js';
 import { type Currency, payoutBatch, sumOwedByTreasury } from '#areas/payouts';
 import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { type PendingSpend, pendingSpends } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 
@@ -69,14 +68,14 @@ export async function readObligations(app: App, db: Queryable, currency: Currenc
 /** Reads the in-flight transactions that spend treasury tokens, except payouts, because `sumOwedByTreasury` includes payouts. */
 const readOutgoing = (app: App, db: Queryable, currency: Currency) => pendingSpends(db, mintOf(app, currency).toBase58(), payoutBatch);
 
-export const mintOf = ({ chain }: Pick<App, 'chain'>, currency: Currency): PublicKey => (currency === 'usdc' ? chain.usdcMint : chain.rewardMint);
+export const mintOf = ({ chain }: Pick<App, 'chain'>, currency: Currency): Address => (currency === 'usdc' ? chain.usdcMint : chain.rewardMint);
 
 /** Reads the treasury's finalized balance of each currency, base units. A frozen account counts as 0. @throws 503 when the RPC node does not answer */
 export async function readHoldings(app: App): Promise<Readonly<Record<Currency, bigint>>> {
   const treasury = app.chain.address('treasury');
-  const accounts = (['usdc', 'reward'] as const).map((currency) => associatedTokenAddress(treasury, mintOf(app, currency)));
-  const found = await rpc(() => app.chain.connection.getMultipleAccountsInfo(accounts, 'finalized'));
-  const [usdc = 0n, reward = 0n] = found.map((account) => {
+  const addresses = (['usdc', 'reward'] as const).map((currency) => associatedTokenAddress(treasury, mintOf(app, currency)));
+  const { accounts } = await app.chain.node.accounts(addresses, 'finalized');
+  const [usdc = 0n, reward = 0n] = accounts.map((account) => {
     const tokens = decodeTokenAccount(account);
     return tokens && !tokens.frozen && tokens.owner.equals(treasury) ? tokens.amount : 0n;
   });

@@ -1,31 +1,19 @@
+import { sql } from 'kysely';
 import { planPayouts } from '#jobs/payouts.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import { build } from './build.ts';
 import { payoutConfirmed } from './events.ts';
-import { type Payer, type PaymentState, readPayment } from './payments.ts';
+import { type LockedPayment, readPayment } from './payments.ts';
 import { checkTransfer, transferMismatch } from './transfers.ts';
 
-interface LockedPayment {
-  id: string;
-  wallet: string;
-  currency: string;
-  amount: string;
-  payer: Payer;
-  state: PaymentState;
-}
 const lock = statement<LockedPayment>(
   'lock_payment',
   'select id::text, wallet, currency, amount::text, payer, state from payments where id = $1 for update',
 );
-const resetToPending = statement(
-  'retry_payment',
-  `update payments set state = 'pending', reason = null, signature = null, refusals = 0, next_at = app_now(), changed_at = app_now() where id = $1`,
-);
-const completeByHand = statement(
-  'settle_payment',
-  `update payments set state = 'completed', signature = $2, reason = null, completed_at = app_now(), changed_at = app_now() where id = $1`,
-);
+const now = sql<string>`app_now()`;
 
 const noSuchPayment = () => fail(404, 'the payment does not exist');
 
@@ -41,7 +29,8 @@ export async function retryPayment(app: App, id: string): Promise<void> {
     if (payment.state === 'pending') return;
     if (payment.state !== 'manual' && payment.state !== 'failed')
       throw fail(409, `the payment is ${payment.state}; only a manual or failed payment can be retried`);
-    await tx.query(resetToPending, [id]);
+    const pending = { state: 'pending', reason: null, signature: null, refusals: 0, next_at: now, changed_at: now } as const;
+    await run(tx, build.updateTable('payments').set(pending).where('id', '=', id));
     if (payment.payer === 'treasury') tx.enqueue(planPayouts, {});
   });
 }
@@ -63,7 +52,8 @@ export async function resolveByHand(app: App, id: string, signature: string): Pr
     if (payment?.state !== 'manual') throw fail(409, `the payment is ${payment?.state}; only a manual payment can be resolved`);
     const reason = await transferMismatch(tx, { id, amount: BigInt(payment.amount) }, signature, paid);
     if (reason !== null) throw fail(409, `signature must name a transaction that paid this payment: ${reason}`);
-    await tx.query(completeByHand, [id, signature]);
+    const completed = { state: 'completed', signature, reason: null, completed_at: now, changed_at: now } as const;
+    await run(tx, build.updateTable('payments').set(completed).where('id', '=', id));
     const { wallet, currency, amount } = payment;
     tx.emit(payoutConfirmed, { paymentId: id, wallet, currency, amount, signature }, wallet);
   });

@@ -19,6 +19,18 @@ import {
   wallet,
 } from '#platform/db/columns.ts';
 
+/** A token transfer, as the instruction TransferChecked gives it. */
+export interface Transfer {
+  readonly to: string;
+  readonly mint: string;
+  /** Amount in base units, as text. */
+  readonly amount: string;
+}
+
+/**
+ * A row is the one payment of a cause, which is the event that the payment pays for, such as a claimed prize. A row is never deleted. Its wallet,
+ * currency, amount, cause, payer and lane never change.
+ */
 export const PaymentsTable = defineEntity({
   name: 'Payments',
   tableName: 'payments',
@@ -26,18 +38,33 @@ export const PaymentsTable = defineEntity({
     id: uuid().primary(),
     wallet: wallet(),
     currency: oneOf('usdc', 'reward'),
+    /** Base units of the currency. */
     amount: numeric(),
+    /** `causeKind` and `causeId` identify the cause, such as 'prize' and '<round>:<place>'. */
     causeKind: byteText(),
     causeId: byteText(),
+    /** treasury: this service pays from its treasury. orchestrator: another service pays and reports the payment. */
     payer: oneOf('treasury', 'orchestrator'),
+    /** The payout lane, so that all transactions that are ever signed for the cause use one nonce account; null for the payer orchestrator. */
     lane: smallint().nullable(),
+    /**
+     * pending: owed, with no transaction in flight. batched: in the one live batch of its lane. confirmed: the batch is confirmed, but a fork can
+     * still drop it. manual: an operator must decide; no transaction is in flight. completed: finalized, or reported as paid and checked. failed:
+     * reported as failed, and still owed. reversed: reported as reversed after it was completed, and no longer owed.
+     */
     state: oneOf('pending', 'batched', 'confirmed', 'completed', 'failed', 'reversed', 'manual').default('pending'),
     signature: byteText().nullable(),
+    /** Reason why the payment is delayed, failed or reversed. */
     reason: text().nullable(),
+    /** Status of the payment in its newest report. It differs from `state` when an operator retried the payment after the report. */
     reported: text().nullable(),
+    /** Timestamp in this report. */
     reportedAt: timestamp().nullable(),
+    /** Earliest time at which a worker may put the payment into a batch. */
     nextAt: timestamp().defaultRaw('app_now()'),
+    /** Number of expired batches that contained the payment. */
     giveUps: smallint().default(0),
+    /** Number of batches that failed because of the payment. */
     refusals: smallint().default(0),
     createdAt: timestamp().defaultRaw('app_now()'),
     changedAt: timestamp().defaultRaw('app_now()'),
@@ -72,19 +99,29 @@ export const PaymentsTable = defineEntity({
   ],
 });
 
+/** A row is a payout lane: one durable nonce account, which at most one batch uses at a time. */
 export const PayoutLanesTable = defineEntity({
   name: 'PayoutLanes',
   tableName: 'payout_lanes',
   properties: {
     lane: smallint().primary(),
+    /** Address of the nonce account. */
     address: byteText(),
+    /** The fee payer that was configured when the account was opened. */
     authority: byteText(),
+    /** Value that the next batch uses; null until the worker has read the account. */
     nonce: byteText().nullable(),
+    /** Finalized slot at which the nonce was read. */
     nonceSlot: bigint().defaultRaw('0'),
+    /** The live batch of the lane; references `payout_batches`. */
     batch: uuid().nullable(),
+    /** Signature of the last transaction that is known to have used the nonce. */
     landed: byteText().nullable(),
+    /** Slot of this transaction. */
     landedSlot: bigint().defaultRaw('0'),
+    /** Whether a transaction may have used the nonce since the worker read the account. */
     stale: boolean().default(true),
+    /** Whether an operator has accepted the nonce that the account has now. */
     accepted: boolean().default(false),
     changedAt: timestamp().defaultRaw('app_now()'),
   },
@@ -92,22 +129,32 @@ export const PayoutLanesTable = defineEntity({
   uniques: [{ name: 'payout_lanes_address_key', properties: ['address'] }],
 });
 
+/**
+ * A row is a batch of payments that one transaction pays. Only its outcome may change, so that the worker always composes the same transaction bytes.
+ */
 export const PayoutBatchesTable = defineEntity({
   name: 'PayoutBatches',
   tableName: 'payout_batches',
   properties: {
     id: uuid().primary(),
     lane: reference(PayoutLanesTable, 'lane'),
+    /** Address of the nonce account that the batch uses. */
     address: byteText(),
     nonce: byteText(),
     feePayer: byteText(),
+    /** Wallet that owns the token account from which the batch pays. */
     treasury: byteText(),
     mint: byteText(),
     decimals: smallint(),
+    /** Rent of one token account, lamports. */
     rent: bigint(),
+    /** Each unit doubles the priority fee. */
     urgency: smallint(),
+    /** First 16 bytes, as hex, of SHA-256 over the payment ids in batch order. */
     membersHash: text(),
+    /** live: can still land. paid: finalized. over: can never land, or landed with an error. */
     state: oneOf('live', 'paid', 'over').default('live'),
+    /** Signature and slot of the transaction that landed. */
     signature: byteText().nullable(),
     slot: bigint().nullable(),
     error: jsonb().nullable(),
@@ -126,14 +173,18 @@ export const PayoutBatchesTable = defineEntity({
   ],
 });
 
+/** A row is a payment in a batch. */
 export const PayoutBatchMembersTable = defineEntity({
   name: 'PayoutBatchMembers',
   tableName: 'payout_batch_members',
   properties: {
     batch: reference(PayoutBatchesTable, 'batch').primary(),
+    /** Position in the batch, from 0. */
     position: smallint().primary(),
     payment: reference(PaymentsTable, 'payment'),
+    /** Whether the batch opens the token account of the wallet before it pays the wallet. The service pays for the account. */
     opens: boolean(),
+    /** Whether the batch is live. A payment is in at most one live batch. */
     live: boolean().default(true),
   },
   indexes: [
@@ -142,21 +193,32 @@ export const PayoutBatchMembersTable = defineEntity({
   ],
 });
 
+/** A row is a transaction that names the nonce account of a lane, and that is not among the attempts in the database. */
 export const PayoutFindingsTable = defineEntity({
   name: 'PayoutFindings',
   tableName: 'payout_findings',
   properties: {
     signature: byteText().primary(),
     lane: smallint(),
+    /** Address of the nonce account. */
     address: byteText(),
+    /** Nonce that the transaction used; null when it used none. */
     nonce: byteText().nullable(),
     slot: bigint(),
+    /** Batch id in the memo of the transaction; null without such a memo. */
     batch: uuid().nullable(),
+    /** Members hash in the memo. */
     membersHash: text().nullable(),
-    transfers: jsonb(),
+    transfers: jsonb<Transfer[]>(),
+    /**
+     * harmless: uses no nonce, failed on the chain, or only advances the nonce. unmatched: moves tokens, and no open payment explains the transfer,
+     * so payouts are paused. matched: paid the payments in `payments`. acknowledged: was unmatched, and an operator has checked it.
+     */
     verdict: oneOf('harmless', 'unmatched', 'matched', 'acknowledged'),
     reason: text().nullable(),
+    /** Ids of the payments that the transaction paid. */
     payments: array('uuid').defaultRaw("'{}'::uuid[]"),
+    /** Name of the admin token with which the transaction was acknowledged. */
     decidedBy: text().nullable(),
     foundAt: timestamp().defaultRaw('app_now()'),
     changedAt: timestamp().defaultRaw('app_now()'),
@@ -164,27 +226,35 @@ export const PayoutFindingsTable = defineEntity({
   indexes: [index("create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'")],
 });
 
+/** The one row says which database server the last reconciliation saw, and why payouts are paused. */
 export const PayoutWatchTable = defineEntity({
   name: 'PayoutWatch',
   tableName: 'payout_watch',
   properties: {
     singleton: boolean().primary().default(true),
+    /** `systemIdentifier` and `timeline` identify the database server, as of the last reconciliation. */
     systemIdentifier: text().nullable(),
     timeline: integer().nullable(),
+    /** Reason why payouts are paused until the database matches the chain; null when they are not paused for this reason. */
     doubt: text().nullable(),
+    /** Reason why an operator paused payouts; null when no operator has paused them. */
     held: text().nullable(),
+    /** Name of the admin token with which payouts were last paused or resumed. */
     heldBy: text().nullable(),
+    /** Time of the last reconciliation. */
     checkedAt: timestamp().nullable(),
   },
   checks: checks('singleton'),
 });
 
+/** A row is a token account whose rent the service paid, at most one per wallet and mint. */
 export const TokenAccountsOpenedTable = defineEntity({
   name: 'TokenAccountsOpened',
   tableName: 'token_accounts_opened',
   properties: {
     wallet: wallet().primary(),
     mint: byteText().primary(),
+    /** Id of the claim or of the payout batch for which the account was opened. */
     cause: uuid(),
     at: timestamp().defaultRaw('app_now()'),
   },

@@ -1,8 +1,9 @@
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { payoutFailed } from './events.ts';
+import type { PaidPayment } from './payments.ts';
 
-const toManual = statement<{ id: string; wallet: string; currency: string; amount: string }>(
+const toManual = statement<PaidPayment>(
   'move_payments_to_manual',
   `update payments p set state = 'manual', reason = v.reason, signature = null, changed_at = app_now()
    from unnest($1::uuid[], $2::text[]) as v(id, reason)

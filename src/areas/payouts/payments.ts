@@ -1,4 +1,7 @@
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { sql } from 'kysely';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
+import { build } from './build.ts';
 
 /** Currencies of payments: the stablecoin USDC and the reward token of the arcade. */
 export const CURRENCIES = ['usdc', 'reward'] as const;
@@ -10,6 +13,20 @@ export type Payer = (typeof PAYERS)[number];
 /** States of a payment. `PaymentView` in schemas.ts describes each state. */
 export const PAYMENT_STATES = ['pending', 'batched', 'confirmed', 'completed', 'failed', 'reversed', 'manual'] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
+
+/** The wallet and the amount of a payment, as its events contain them. */
+export interface PaidPayment {
+  id: string;
+  wallet: string;
+  currency: string;
+  amount: string;
+}
+
+/** A payment whose row is locked. */
+export interface LockedPayment extends PaidPayment {
+  payer: Payer;
+  state: PaymentState;
+}
 
 /** A payment, as the API returns it. */
 export interface Payment {
@@ -31,20 +48,20 @@ export interface Payment {
   completedAt: string | null;
 }
 
-const COLUMNS = `p.id::text, p.wallet, p.currency, p.amount::text, json_build_object('kind', p.cause_kind, 'id', p.cause_id) as cause, p.payer,
-  p.state as status, p.signature, p.reason, ${instant('p.created_at')} as timestamp, ${instant('p.changed_at')} as "updatedAt",
-  ${instant('p.completed_at')} as "completedAt"`;
+const payments = build.selectFrom('payments');
+const COLUMNS = [
+  ...(['id', 'wallet', 'currency', 'amount', 'payer', 'state as status', 'signature', 'reason'] as const),
+  sql<Payment['cause']>`json_build_object('kind', cause_kind, 'id', cause_id)`.as('cause'),
+  isoInstant('created_at').as('timestamp'),
+  isoInstant('changed_at').as('updatedAt'),
+  isoInstant<string | null>('completed_at').as('completedAt'),
+] as const;
+const COUNT = sql<number>`count(*)::int`.as('n');
 
-const byId = statement<Payment>('read_payment', `select ${COLUMNS} from payments p where p.id = $1`);
-const byCause = statement<Payment>(
-  'read_payments_by_cause',
-  `select ${COLUMNS} from payments p where p.cause_kind = $1 and p.cause_id = any($2::text[])`,
-);
-const ofWallet = statement<Payment>(
-  'read_payments_of_wallet',
-  `select ${COLUMNS} from payments p where p.wallet = $1 order by p.created_at desc, p.id limit $2 offset $3`,
-);
-const countOfWallet = statement<{ n: number }>('count_payments_of_wallet', 'select count(*)::int as n from payments where wallet = $1');
+const byCause = payments.where('cause_kind', '=', '').where('cause_id', '=', sql<string>`any(${[]}::text[])`);
+// Named, because each request for the results of a round runs this query.
+const selectByCause = statement<Payment>('read_payments_by_cause', byCause.select(COLUMNS).compile().sql);
+
 const owed = statement<{ amount: string; payments: number }>(
   'read_owed',
   `select coalesce(sum(amount), 0)::text as amount, count(*)::int as payments from payments
@@ -53,12 +70,12 @@ const owed = statement<{ amount: string; payments: number }>(
 
 /** Returns one payment, or undefined when no payment has this id. */
 export async function readPayment(db: Queryable, id: string): Promise<Payment | undefined> {
-  return (await db.query(byId, [id]))[0];
+  return (await run(db, payments.select(COLUMNS).where('id', '=', id)))[0];
 }
 
 /** Returns the payments for causes of one kind, keyed by cause id. The map has no entry for a cause without a payment. */
 export async function readPaymentsByCause(db: Queryable, causeKind: string, causeIds: readonly string[]): Promise<Map<string, Payment>> {
-  const rows = await db.query(byCause, [causeKind, causeIds]);
+  const rows = await db.query(selectByCause, [causeKind, causeIds]);
   return new Map(rows.map((payment) => [payment.cause.id, payment]));
 }
 
@@ -69,8 +86,10 @@ export async function listWalletPayments(
   limit: number,
   offset: number,
 ): Promise<{ payments: Payment[]; total: number }> {
-  const [payments, count] = await Promise.all([db.query(ofWallet, [wallet, limit, offset]), db.query(countOfWallet, [wallet])]);
-  return { payments, total: count[0]?.n ?? 0 };
+  const ofWallet = payments.where('wallet', '=', wallet);
+  const page = ofWallet.select(COLUMNS).orderBy('created_at', 'desc').orderBy('id').limit(limit).offset(offset);
+  const [rows, counted] = await Promise.all([run(db, page), run(db, ofWallet.select(COUNT))]);
+  return { payments: rows, total: counted[0]?.n ?? 0 };
 }
 
 /** Returns the sum and the number of a wallet's payments that are neither completed nor reversed. The sum is in base units as text. */
@@ -111,14 +130,12 @@ export async function listPayments(
   limit: number,
   offset: number,
 ): Promise<{ payments: Payment[]; total: number }> {
-  const conditions = { 'p.payer': filter.payer, 'p.state': filter.status, 'p.currency': filter.currency, 'p.wallet': filter.wallet };
-  const given = Object.entries(conditions).filter(([, value]) => value !== undefined);
-  const where = given.map(([column], i) => `${column} = $${i + 1}`).join(' and ') || 'true';
-  const values = given.map(([, value]) => value);
-  const page = `order by p.created_at, p.id limit $${given.length + 1} offset $${given.length + 2}`;
-  const [payments, count] = await Promise.all([
-    db.query<Payment>({ text: `select ${COLUMNS} from payments p where ${where} ${page}` }, [...values, limit, offset]),
-    db.query<{ n: number }>({ text: `select count(*)::int as n from payments p where ${where}` }, values),
-  ]);
-  return { payments, total: count[0]?.n ?? 0 };
+  let matching = payments;
+  if (filter.payer) matching = matching.where('payer', '=', filter.payer);
+  if (filter.status) matching = matching.where('state', '=', filter.status);
+  if (filter.currency) matching = matching.where('currency', '=', filter.currency);
+  if (filter.wallet) matching = matching.where('wallet', '=', filter.wallet);
+  const page = matching.select(COLUMNS).orderBy('created_at').orderBy('id').limit(limit).offset(offset);
+  const [rows, counted] = await Promise.all([run(db, page), run(db, matching.select(COUNT))]);
+  return { payments: rows, total: counted[0]?.n ?? 0 };
 }

@@ -1,19 +1,16 @@
+import { sql } from 'kysely';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { DeliveryVerdict, ReceivedDelivery } from '#platform/webhooks/inbox.ts';
+import { build } from './build.ts';
 import { payoutConfirmed, payoutFailed } from './events.ts';
-import type { Payer, PaymentState } from './payments.ts';
+import type { LockedPayment, PaymentState } from './payments.ts';
 import { PaymentStatus, type ReportedStatus } from './schemas.ts';
 import { checkTransfer, type TransferCheck, transferMismatch } from './transfers.ts';
 
-interface ReportedPayment {
-  id: string;
-  wallet: string;
-  currency: string;
-  amount: string;
-  payer: Payer;
-  state: PaymentState;
+interface ReportedPayment extends LockedPayment {
   /** Timestamp in the newest report that was applied, ms since 1970; null before the first report. */
   reportedAt: number | null;
   /** State of the payment in the newest report. It differs from `state` when an operator retried the payment after the report. */
@@ -24,12 +21,6 @@ const lock = statement<ReportedPayment>(
   `select id::text, wallet, currency, amount::text, payer, state, round(extract(epoch from reported_at) * 1000)::float8 as "reportedAt",
      coalesce(reported, state) as reported
    from payments where id = $1 for update`,
-);
-const update = statement(
-  'report_payment',
-  `update payments set state = $2, reported = $2, reported_at = $3::timestamptz, signature = coalesce($4, signature), reason = $5, changed_at = app_now(),
-     completed_at = case when $2 = 'completed' then coalesce(completed_at, app_now()) else completed_at end
-   where id = $1`,
 );
 
 /**
@@ -79,7 +70,13 @@ async function applyReport(tx: Tx, data: PaymentStatus['data'], time: Date, paid
     if (reason !== null) return failed(reason);
   }
   const signature = paid === null ? null : (data.transactionSignature ?? null);
-  await tx.query(update, [payment.id, data.status, time.toISOString(), signature, REASONS[data.status]]);
+  const reported = { state: data.status, reported: data.status, reported_at: time.toISOString(), reason: REASONS[data.status] };
+  const update = build
+    .updateTable('payments')
+    .set({ ...reported, changed_at: sql`app_now()` })
+    .$if(signature !== null, (query) => query.set({ signature }))
+    .$if(data.status === 'completed', (query) => query.set({ completed_at: sql`coalesce(completed_at, app_now())` }));
+  await run(tx, update.where('id', '=', payment.id));
   if (data.status !== payment.state) emitPaymentEvents(tx, payment, data.status, signature);
   return processed(`the payment is ${data.status}`);
 }

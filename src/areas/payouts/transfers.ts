@@ -1,9 +1,8 @@
-import type { TokenBalance } from '@solana/web3.js';
 import { decodeBase58 } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import type { TokenBalance } from '#platform/solana/fetched-transaction.ts';
 import type { Currency } from './payments.ts';
 
 /** The result of checking on the chain whether a transaction paid a wallet: paid, not finalized yet, or not paid. */
@@ -30,20 +29,17 @@ const notFinal = (reason: string): TransferCheck => ({ verdict: 'not final', rea
  */
 export async function checkTransfer(app: App, signature: string, wallet: string, currency: Currency): Promise<TransferCheck> {
   const mint = (currency === 'usdc' ? app.chain.usdcMint : app.chain.rewardMint).toBase58();
-  const { connection } = app.chain;
-  const { value } = await rpc(() => connection.getSignatureStatuses([signature], { searchTransactionHistory: true }));
-  const status = value[0];
+  const { node } = app.chain;
+  const status = (await node.statuses([signature], { searchHistory: true })).statuses[0];
   if (!status) return notFinal('the chain does not know the transaction');
   if (status.confirmationStatus !== 'finalized') return notFinal('the transaction is not finalized yet');
   if (status.err) return notPaid('the transaction has failed');
-  const found = await rpc(() => connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
-  if (!found?.meta) return notFinal('the RPC node does not have the transaction');
-  const total = (balances: readonly TokenBalance[] | null | undefined) =>
-    (balances ?? [])
-      .filter((balance) => balance.mint === mint && balance.owner === wallet)
-      .reduce((sum, { uiTokenAmount }) => sum + BigInt(uiTokenAmount.amount), 0n);
-  const amount = total(found.meta.postTokenBalances) - total(found.meta.preTokenBalances);
-  return amount > 0n ? { verdict: 'paid', amount, at: found.blockTime ?? null } : notPaid('the transaction does not pay the wallet');
+  const found = await node.transaction(signature, 'finalized');
+  if (!found?.outcome) return notFinal('the RPC node does not have the transaction');
+  const total = (balances: readonly TokenBalance[]) =>
+    balances.filter((balance) => balance.mint === mint && balance.owner === wallet).reduce((sum, balance) => sum + balance.amount, 0n);
+  const amount = total(found.outcome.tokensAfter) - total(found.outcome.tokensBefore);
+  return amount > 0n ? { verdict: 'paid', amount, at: found.blockTime } : notPaid('the transaction does not pay the wallet');
 }
 
 const lockSignature = statement('lock_payment_signature', `select pg_advisory_xact_lock(hashtext('coinop-payment-signature'), hashtext($1))`);

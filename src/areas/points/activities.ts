@@ -3,7 +3,10 @@ import type { Tx } from '#platform/db/transaction.ts';
 
 export const ACTIVITY_KINDS = ['play', 'score', 'void', 'clip', 'burn', 'link', 'follow', 'repost', 'mention', 'bind'] as const;
 
-/** An action of a wallet, such as a play, a score or a burn. `kind` and `sourceId` identify the activity. */
+/**
+ * An action of a wallet, such as a play, a score or a burn. `kind` and `sourceId` identify the activity. If the ids of a new kind contain a time, a
+ * migration adds the kind to the SQL function `cause_day`.
+ */
 export interface Activity {
   kind: (typeof ACTIVITY_KINDS)[number];
   sourceId: string;

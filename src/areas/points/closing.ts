@@ -1,6 +1,8 @@
 import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import { build } from './build.ts';
 import { readFirstDay, storeFinals } from './finals.ts';
 import { DAY_LOCK } from './ledger.ts';
 
@@ -25,15 +27,14 @@ const selectDue = statement<{ period: Period; bucket: number }>(
 
 const lockTimeout = statement('close_lock_timeout', `set local lock_timeout = '1s'`);
 const lockDays = statement('lock_days', `select pg_advisory_xact_lock(${DAY_LOCK})`);
-const insertClosed = statement(
-  'insert_closed_periods',
-  `insert into closed_periods (period, bucket) select * from unnest($1::text[], $2::int[]) on conflict do nothing`,
-);
+const insertClosed = (periods: readonly { period: Period; bucket: number }[]) =>
+  build
+    .insertInto('closed_periods')
+    .values(periods)
+    .onConflict((conflict) => conflict.doNothing());
 
-const selectUnstored = statement<{ period: Period; bucket: number }>(
-  'select_unstored_finals',
-  `select period, bucket from closed_periods where finals_at is null order by closed_at, period, bucket limit ${MAX_STORED}`,
-);
+const unstored = build.selectFrom('closed_periods').select(['period', 'bucket']).where('finals_at', 'is', null);
+const oldestUnstored = unstored.orderBy('closed_at').orderBy('period').orderBy('bucket').limit(MAX_STORED);
 
 /**
  * Closes every day, week, month and year that has ended and is not closed yet, then stores the final ranks that are missing. Idempotent, and safe in
@@ -42,7 +43,7 @@ const selectUnstored = statement<{ period: Period; bucket: number }>(
 export async function closeEndedPeriods(app: App): Promise<void> {
   const due = await findDuePeriods(app);
   if (due.length > 0 && !(await closePeriods(app, due))) return;
-  for (const { period, bucket } of await app.db.query(selectUnstored)) {
+  for (const { period, bucket } of await run(app.db, oldestUnstored)) {
     if (await storeFinals(app, period, bucket)) app.log.info({ period, bucket }, 'the final ranks of a period are stored');
   }
 }
@@ -68,7 +69,7 @@ async function closePeriods(app: App, due: readonly { period: Period; bucket: nu
     await app.tx(async (tx) => {
       await tx.query(lockTimeout);
       await tx.query(lockDays);
-      await tx.query(insertClosed, [due.map((d) => d.period), due.map((d) => d.bucket)]);
+      await run(tx, insertClosed(due));
     });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error;

@@ -1,8 +1,10 @@
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { toHttpError } from '#platform/http/errors.ts';
 import type { Activity } from './activities.ts';
+import { build } from './build.ts';
 import { appendPoints, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
 import { scheduleRefresh } from './standings.ts';
 
@@ -41,7 +43,7 @@ const ALL_CONSUMERS = 7;
 const MAX_ACTIVITIES = 1_000;
 const MAX_BATCHES = 200;
 
-/** The activities that one transaction appended. See migration 0024-activity-batches. */
+/** The activities that one transaction appended. See migration 0002-points. */
 interface ActivityBatch {
   readonly id: string;
   readonly consumed: number;
@@ -59,10 +61,11 @@ const selectOpen = statement<ActivityBatch>(
 );
 const removeBatches = statement('remove_activity_batches', 'delete from activity_batches where id = any($1::int8[])');
 const markBatches = statement('mark_activity_batches', 'update activity_batches set consumed = consumed | $2 where id = any($1::int8[])');
-const parkActivity = statement(
-  'park_activity',
-  `insert into activity_failures (consumer, kind, source_id, error) values ($1, $2, $3, $4) on conflict do nothing`,
-);
+const insertFailure = (consumer: Consumer, { kind, sourceId }: ActivityEvent, error: unknown) =>
+  build
+    .insertInto('activity_failures')
+    .values({ consumer: consumer.name, kind, source_id: sourceId, error: String(error) })
+    .onConflict((conflict) => conflict.doNothing());
 const savepoint = statement('consumer_savepoint', 'savepoint consumer');
 const release = statement('consumer_release', 'release savepoint consumer');
 const rollback = statement('consumer_back', 'rollback to savepoint consumer');
@@ -122,7 +125,7 @@ async function consumeOrPark(
     else {
       const { kind, sourceId } = activity;
       app.log.error({ err: one.error, consumer: consumer.name, kind, sourceId }, 'an activity cannot be consumed; it is stored in activity_failures');
-      await tx.query(parkActivity, [consumer.name, kind, sourceId, String(one.error)]);
+      await run(tx, insertFailure(consumer, activity, one.error));
     }
   }
   return entries;

@@ -16,38 +16,53 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
+import type { Tally } from './earnings.ts';
 
+/** A row is an action of a wallet, such as a play or a score. The primary key prevents a second activity for the same action. */
 export const ActivitiesTable = defineEntity({
   name: 'Activities',
   tableName: 'activities',
   properties: {
+    /** Id of the action, such as the id of the score. */
     sourceId: byteText().primary(),
     kind: text().primary(),
+    /** UTC day of the cause; 0 for a cause without a time. PostgreSQL computes it. */
+    causeDay: integer().primary().generated('(cause_day(kind, source_id)) stored'),
     wallet: wallet(),
+    /** Id of the game, or of the burn event; null for activities without one. */
     gameId: text().nullable(),
+    /** Normalized value of a score (negative for a void), base units of a burn, 0 for other kinds. */
     amount: bigint().defaultRaw('0'),
+    /** Battle for which a score was submitted; null for other activities. */
     battleId: uuid().nullable(),
+    /** UTC day number of `at`. */
     day: integer(),
     at: timestamp(),
+    /** Id of the batch in `activity_batches`, which is deleted when every consumer has processed it. */
     batch: bigint(),
   },
   indexes: [index('create index activities_wallet on activities (wallet, kind, day)')],
 });
 
+/** A row holds all activities that one transaction appended. It is deleted when every consumer has processed the batch. */
 export const ActivityBatchesTable = defineEntity({
   name: 'ActivityBatches',
   tableName: 'activity_batches',
   properties: {
     id: bigint().primary(),
+    /** One bit per consumer that has processed the batch: 1 = referrals, 2 = quests, 4 = battles. */
     consumed: smallint().default(0),
+    /** Number of activities. */
     size: integer(),
     day: integer(),
     at: timestamp(),
+    /** A list of [kind, source id, wallet, game, amount as text, battle]. */
     activities: json(),
   },
   checks: checks('size > 0'),
 });
 
+/** A row is an activity that a consumer could not process. Operators read this table. */
 export const ActivityFailuresTable = defineEntity({
   name: 'ActivityFailures',
   tableName: 'activity_failures',
@@ -60,6 +75,7 @@ export const ActivityFailuresTable = defineEntity({
   },
 });
 
+/** A row is a version of a standing that the board in Redis may not contain yet. It is deleted when the board contains this version. */
 export const BoardRefreshesTable = defineEntity({
   name: 'BoardRefreshes',
   tableName: 'board_refreshes',
@@ -71,17 +87,21 @@ export const BoardRefreshesTable = defineEntity({
   },
 });
 
+/** A row is a period that is closed: no transaction can add points to it any more. */
 export const ClosedPeriodsTable = defineEntity({
   name: 'ClosedPeriods',
   tableName: 'closed_periods',
   properties: {
     period: oneOf('day', 'week', 'month', 'year').primary(),
+    /** Number of the day, week, month or year; see `bucketOf`. */
     bucket: integer().primary(),
     closedAt: timestamp().defaultRaw('app_now()'),
+    /** Time at which the final ranks were stored; null until then. */
     finalsAt: timestamp().nullable(),
   },
 });
 
+/** A row is the final place of a wallet on a board in a closed period. */
 export const FinalsTable = defineEntity({
   name: 'Finals',
   tableName: 'finals',
@@ -89,27 +109,43 @@ export const FinalsTable = defineEntity({
     board: byteText().primary(),
     period: text().primary(),
     bucket: integer().primary(),
+    /** Unique, also for equal values; the best wallet has 1. */
     position: integer().primary(),
+    /** Equal for equal values. */
     rank: integer(),
     wallet: wallet(),
+    /** Points, or the best normalized score. */
     value: bigint(),
   },
   indexes: [index('create unique index finals_wallet on finals (board, period, bucket, wallet)')],
 });
 
+/**
+ * A row is an amount of points that a wallet got or lost. Rows are never changed or deleted. The primary key prevents a second row for the same cause,
+ * wallet, reason and mode.
+ */
 export const LedgerTable = defineEntity({
   name: 'Ledger',
   tableName: 'ledger',
   properties: {
+    /** The cause is (`source`, `sourceId`): a score, the window of a quest, or a conversion. */
     sourceId: byteText().primary(),
     source: text().primary(),
     wallet: wallet().primary(),
+    /** Why the row was written, such as `score` or `void`. */
     reason: text().primary(),
     mode: oneOf('regular', 'beta').primary(),
+    /** UTC day of the cause; 0 for a cause without a time. PostgreSQL computes it. */
+    causeDay: integer().primary().generated('(cause_day(source, source_id)) stored'),
+    /** Origin of the points. It decides which boards count them. */
     kind: oneOf('game', 'quest', 'referral', 'conversion'),
+    /** Negative when points are taken back. */
     points: bigint(),
+    /** Whether reward epochs count the points. */
     rewards: boolean(),
+    /** Values from which the points were computed. */
     factors: jsonb().nullable(),
+    /** UTC day number of `at`. */
     day: integer(),
     at: timestamp(),
   },
@@ -125,6 +161,7 @@ export const LedgerTable = defineEntity({
   ],
 });
 
+/** A row is a wallet that has signed in at least once. A transaction that records scores of a wallet locks the row. */
 export const PlayersTable = defineEntity({
   name: 'Players',
   tableName: 'players',
@@ -133,11 +170,15 @@ export const PlayersTable = defineEntity({
     mode: oneOf('regular', 'beta').default('regular'),
     bannedAt: timestamp().nullable(),
     banReason: text().nullable(),
+    /** Time at which every score of the banned wallet was void; null until then, and for a wallet without a ban. */
     scoresVoidedAt: timestamp().nullable(),
+    /** UTC day number of the last day on which the wallet earned points from games, and these points: in all games, and by game id. */
     earnedDay: integer().default(0),
     earned: integer().default(0),
-    earnedByGame: jsonb().default('{}'),
-    tally: jsonb().default('{}'),
+    earnedByGame: jsonb<Record<string, number>>().default('{}'),
+    /** Number and points of the accepted scores, by mode and game id. */
+    tally: jsonb<Tally>().default('{}'),
+    /** Sum of the beta points that the wallet has converted, and sum of the points that it got for them. */
     convertedBeta: bigint().defaultRaw('0'),
     convertedPoints: bigint().defaultRaw('0'),
     createdAt: timestamp().defaultRaw('app_now()'),
@@ -151,6 +192,10 @@ export const PlayersTable = defineEntity({
   ],
 });
 
+/**
+ * A row is a part of the sum of the points of one day, mode and kind. Each sum is spread over several shards, so that concurrent transactions do not
+ * wait for the same row.
+ */
 export const PointTotalsTable = defineEntity({
   name: 'PointTotals',
   tableName: 'point_totals',
@@ -160,10 +205,15 @@ export const PointTotalsTable = defineEntity({
     mode: text().primary(),
     kind: text().primary(),
     points: bigint(),
+    /** Number of ledger rows. */
     entries: bigint(),
   },
 });
 
+/**
+ * A row is the value of a wallet on a board: a sum of points, or the best normalized score on the board of a game. For each period the row has the
+ * newest bucket with a value (such as `day`) and its value, and the bucket with a value before it (such as `dayBefore`).
+ */
 export const StandingsTable = defineEntity({
   name: 'Standings',
   tableName: 'standings',
@@ -171,7 +221,9 @@ export const StandingsTable = defineEntity({
     board: byteText().primary(),
     mode: text().primary(),
     wallet: wallet().primary(),
+    /** Increases with each change. A board in Redis takes a value only when its version is newer. */
     version: bigint(),
+    /** Value of all time. */
     total: bigint(),
     day: integer(),
     dayValue: bigint(),

@@ -1,9 +1,12 @@
+import { sql } from 'kysely';
 import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import { listBoards } from './boards/list-boards.ts';
 import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
 import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
+import { build } from './build.ts';
 
 // Each of the statements below filters by columns of one index, so that PostgreSQL reads only the requested rows. Reading all rows of a period would
 // take a second.
@@ -86,10 +89,13 @@ const lockClosed = statement(
 );
 // Updates the statistics of the PostgreSQL query planner, so that queries use the indexes at once and not only after the next autovacuum.
 const analyze = statement('analyze_finals', 'analyze finals');
-const markStored = statement(
-  'mark_finals_stored',
-  'update closed_periods set finals_at = app_now() where period = $1 and bucket = $2 and finals_at is null',
-);
+const markStored = (period: Period, bucket: number) =>
+  build
+    .updateTable('closed_periods')
+    .set({ finals_at: sql`app_now()` })
+    .where('period', '=', period)
+    .where('bucket', '=', bucket)
+    .where('finals_at', 'is', null);
 
 const insertFinals = (kind: BoardKind, period: Period) =>
   statement(
@@ -121,7 +127,7 @@ export async function storeFinals(app: App, period: Period, bucket: number): Pro
   }
   await app.tx(async (tx) => {
     await tx.query(analyze);
-    await tx.query(markStored, [period, bucket]);
+    await run(tx, markStored(period, bucket));
   });
   return true;
 }

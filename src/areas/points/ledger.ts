@@ -3,21 +3,31 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './standings.ts';
 
+/**
+ * Every combination of source, kind and reason of a ledger entry. The audit has a list of its own, so a new combination must be added to both. `kind`
+ * is the origin of the points. The origin decides which boards count the points. Points with the kind `conversion` count in all-time totals only. If
+ * the ids of a new source contain a time, a migration adds the source to the SQL function `cause_day`.
+ */
+export const LEDGER_CAUSES = [
+  { source: 'score', kind: 'game', reason: 'score' },
+  { source: 'score', kind: 'game', reason: 'void' },
+  { source: 'score', kind: 'referral', reason: 'referral' },
+  { source: 'score', kind: 'referral', reason: 'referral-void' },
+  { source: 'quest', kind: 'quest', reason: 'quest' },
+  { source: 'conversion', kind: 'conversion', reason: 'conversion' },
+] as const;
+
 /** One entry of the ledger. Its cause, which is (source, sourceId, wallet, reason, mode), is unique. */
-export interface LedgerEntry {
+export type LedgerEntry = (typeof LEDGER_CAUSES)[number] & {
   wallet: string;
   mode: Mode;
-  /** Origin of the points. The origin decides which boards count the points. Points with the kind `conversion` count in all-time totals only. */
-  kind: 'game' | 'quest' | 'referral' | 'conversion';
-  reason: string;
-  source: string;
   sourceId: string;
   /** Never zero. Negative when points are taken back. */
   points: number;
   /** Whether reward epochs count this entry. */
   rewards: boolean;
   factors?: Record<string, unknown>;
-}
+};
 
 /** The time and the UTC day number that all rows of one transaction get. */
 export interface OpenDay {

@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
+import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from './build.ts';
 import type { Tally } from './earnings.ts';
 import { type Mode, STANDING_COLUMNS, type StandingRow } from './standings.ts';
 
@@ -21,17 +24,12 @@ export async function ensurePlayer(tx: Tx, wallet: string): Promise<{ banned: bo
   return player;
 }
 
-const selectMode = statement<{ mode: Mode }>('select_player_mode', 'select mode from players where wallet = $1');
-
 /** Returns the mode that a wallet plays in; null for a wallet that never signed in. */
 export async function readPlayerMode(db: Queryable, wallet: string): Promise<Mode | null> {
-  return (await db.query(selectMode, [wallet]))[0]?.mode ?? null;
+  return (await run(db, build.selectFrom('players').select('mode').where('wallet', '=', wallet)))[0]?.mode ?? null;
 }
 
-const chooseMode = statement<{ mode: Mode }>(
-  'choose_player_mode',
-  `update players set mode = coalesce($2, case mode when 'beta' then 'regular' else 'beta' end) where wallet = $1 returning mode`,
-);
+const otherMode = sql<Mode>`case mode when 'beta' then 'regular' else 'beta' end`;
 
 /**
  * Changes the mode that a wallet plays in. Waits for scores of the wallet that are being recorded; these scores keep the old mode.
@@ -39,7 +37,11 @@ const chooseMode = statement<{ mode: Mode }>(
  * @returns the new mode; null for a wallet that never signed in
  */
 export async function choosePlayerMode(tx: Tx, wallet: string, mode: Mode | null): Promise<Mode | null> {
-  return (await tx.query(chooseMode, [wallet, mode]))[0]?.mode ?? null;
+  const update = build
+    .updateTable('players')
+    .set({ mode: mode ?? otherMode })
+    .where('wallet', '=', wallet);
+  return (await run(tx, update.returning('mode')))[0]?.mode ?? null;
 }
 
 /** A wallet's mode, tally, conversions and standings, read in one snapshot. */

@@ -1,8 +1,11 @@
+import { sql } from 'kysely';
 import { appendPoints, type LedgerEntry, lockPlayers, openDay, readTotals, scheduleRefresh } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { profileTables } from './entities.ts';
 
 /** Multiplier that makes a rate an integer, because a rate has at most six decimals. */
 const RATE_SCALE = 1_000_000n;
@@ -69,23 +72,14 @@ export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string
   return { id, wallet, rate, betaPoints: betaTotal, points: Number(points), betaTotal: 0, total: total + Number(points) };
 }
 
-/** A past conversion, as the API shows it to the wallet. */
-export interface PastConversion {
-  id: string;
-  rate: string;
-  betaPoints: number;
-  points: number;
-  at: string;
-}
-
-const selectNewest = statement<PastConversion>(
-  'select_beta_conversions',
-  `select id, trim_scale(rate)::text as rate, beta_points::float8 as "betaPoints", points::float8 as points,
-          ${instant('at')} as at
-   from beta_conversions where wallet = $1 order by beta_conversions.at desc, id desc limit 20`,
-);
+const build = queryBuilder(profileTables);
 
 /** Reads the newest conversions of a wallet, at most 20. */
-export async function readNewestConversions(db: Queryable, wallet: string): Promise<PastConversion[]> {
-  return await db.query(selectNewest, [wallet]);
+export async function readNewestConversions(db: Queryable, wallet: string) {
+  const conversions = build
+    .selectFrom('beta_conversions')
+    .select(['id', sql<string>`trim_scale(rate)::text`.as('rate'), sql<number>`beta_points::float8`.as('betaPoints')])
+    .select([sql<number>`points::float8`.as('points'), isoInstant('at').as('at')])
+    .where('wallet', '=', wallet);
+  return await run(db, conversions.orderBy('beta_conversions.at', 'desc').orderBy('id', 'desc').limit(20));
 }

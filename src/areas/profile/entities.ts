@@ -1,15 +1,19 @@
 import { defineEntity } from '@mikro-orm/core';
 import { bigint, checks, index, numeric, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
 
+/** A row is a conversion of all beta points of a wallet into regular points. Rows are never changed or deleted. */
 export const BetaConversionsTable = defineEntity({
   name: 'BetaConversions',
   tableName: 'beta_conversions',
   properties: {
     id: uuid().primary(),
     wallet: wallet(),
+    /** Regular points per beta point. */
     rate: numeric('numeric(10,6)'),
     betaPoints: bigint(),
+    /** The resulting regular points: `betaPoints` × `rate`, rounded down. */
     points: bigint(),
+    /** Name of the admin token of the operator who converted the points. */
     convertedBy: text(),
     at: timestamp(),
   },

@@ -1,56 +1,75 @@
 import { defineEntity } from '@mikro-orm/core';
 import { array, byteText, checks, index, integer, jsonb, reference, text, timestamp, wallet } from '#platform/db/columns.ts';
+import type { QuestDefinition } from './definition.ts';
 
+/** A row is a quest in its current version. The row of a deleted quest stays, so that its id is not used again. */
 export const QuestsTable = defineEntity({
   name: 'Quests',
   tableName: 'quests',
   properties: {
     id: byteText().primary(),
     version: integer(),
-    definition: jsonb(),
+    definition: jsonb<QuestDefinition>(),
     createdAt: timestamp().defaultRaw('app_now()'),
     updatedAt: timestamp().defaultRaw('app_now()'),
     deletedAt: timestamp().nullable(),
   },
 });
 
+/** A row is the completion of a quest by a wallet in one window. Each row gave points once. */
 export const QuestCompletionsTable = defineEntity({
   name: 'QuestCompletions',
   tableName: 'quest_completions',
   properties: {
     wallet: wallet().primary(),
+    /** The window: `once`, a UTC day, or an ISO week. */
     windowKey: byteText().primary(),
     questId: reference(QuestsTable, 'quest_id').primary(),
+    /** Version of the quest at the time of the completion. */
     version: integer(),
+    /** Points after the multiplier. */
     points: integer(),
+    /** Name of the admin token of the operator who recorded the completion; null when the service recorded it. */
     by: text().nullable(),
     at: timestamp(),
   },
   indexes: [index('create index quest_completions_quest on quest_completions (quest_id, version) include (points)')],
 });
 
+/** A row is the definition of a quest in one version. */
 export const QuestVersionsTable = defineEntity({
   name: 'QuestVersions',
   tableName: 'quest_versions',
   properties: {
     questId: reference(QuestsTable, 'quest_id').primary(),
     version: integer().primary(),
-    definition: jsonb(),
+    definition: jsonb<QuestDefinition>(),
+    /** Name of the admin token that created the version, or `seed`. */
     by: text(),
     at: timestamp().defaultRaw('app_now()'),
   },
 });
 
+/**
+ * A row counts the activities of one kind and subject that a wallet had in one week. The service computes the progress of every quest from these
+ * rows.
+ */
 export const WalletWeeksTable = defineEntity({
   name: 'WalletWeeks',
   tableName: 'wallet_weeks',
   properties: {
     wallet: wallet().primary(),
+    /** Day number of the Monday of the week. */
     week: integer().primary(),
+    /** Kind of the activities, such as `score`. */
     kind: byteText().primary(),
+    /** Id of the game or of the burn event; empty for activities without one. */
     subject: byteText().primary(),
+    /** Number of activities per day, Monday first. */
     counts: array('int4'),
+    /** Highest amount of an activity per day, Monday first. */
     bests: array('int8'),
+    /** Sum of the amounts per day, Monday first, base units; null except for burns. */
     sums: array('numeric').nullable(),
   },
   checks: checks('cardinality(bests) = 7', 'cardinality(counts) = 7', 'cardinality(sums) = 7', '((week + 3) % 7) = 0'),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type ExpectedVersions, invalidateGames, loadGames } from '#areas/arcade';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
@@ -5,10 +6,13 @@ import { newId } from '#lib/ids.ts';
 import { dayNumber } from '#lib/periods.ts';
 import { Slug } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
-import { type Queryable, type Statement, statement } from '#platform/db/sql.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import { conditionsOf, QuestDefinition, type QuestPatch } from './definition.ts';
+import { QuestsTable, QuestVersionsTable } from './entities.ts';
+import { lockInsertions } from './insertion-lock.ts';
 import { type QuestWindow, windowOf } from './windows.ts';
 
 /** Maximum quests. The number is limited, because each batch of activities is compared with every quest. */
@@ -24,36 +28,32 @@ export interface Quest {
   readonly updatedAt: number;
 }
 
-const COLUMNS = `id, version, definition, floor(extract(epoch from created_at) * 1000)::float8 as "createdAt",
-  floor(extract(epoch from updated_at) * 1000)::float8 as "updatedAt"`;
-const selectQuests = statement<Quest>('select_quests', `select ${COLUMNS} from quests where deleted_at is null order by created_at, id`);
-const selectQuest = statement<Quest>('select_quest', `select ${COLUMNS} from quests where id = $1 and deleted_at is null`);
-const lockQuest = statement<Quest>('lock_quest', `select ${COLUMNS} from quests where id = $1 and deleted_at is null for no key update`);
-const lockQuests = statement('lock_quests', `select pg_advisory_xact_lock(hashtext('coinop-quests'))`);
-const insertQuest = statement<Quest>(
-  'insert_quest',
-  `insert into quests (id, version, definition) values ($1, 1, $2) on conflict do nothing returning ${COLUMNS}`,
-);
-const updateQuest = statement<Quest>(
-  'update_quest',
-  `update quests set version = version + 1, definition = $2, updated_at = app_now() where id = $1 returning ${COLUMNS}`,
-);
-const insertVersion = statement('insert_quest_version', 'insert into quest_versions (quest_id, version, definition, by) values ($1, $2, $3, $4)');
-const removeQuest = statement('delete_quest', 'update quests set deleted_at = app_now() where id = $1');
+const build = queryBuilder([QuestsTable, QuestVersionsTable]);
+const now = sql<string>`app_now()`;
+const ms = (column: string) => sql<number>`floor(extract(epoch from ${sql.ref(column)}) * 1000)::float8`;
+const COLUMNS = ['id', 'version', 'definition', ms('created_at').as('createdAt'), ms('updated_at').as('updatedAt')] as const;
+const existing = build.selectFrom('quests').select(COLUMNS).where('deleted_at', 'is', null);
+// Named, because each batch of activities runs this query. The builder writes its text, so that the columns are listed only once.
+const selectQuests = statement<Quest>('select_quests', existing.orderBy('created_at').orderBy('id').compile().sql);
 
 const questNotFound = () => fail(404, 'there is no such quest');
+
 /** Reads a quest by id. For a text that is not a valid id, throws 404 without a query. */
-const findQuest = async (db: Queryable, select: Statement<Quest>, id: string): Promise<Quest> => {
-  const [quest] = Slug.safeParse(id).success ? await db.query(select, [id]) : [];
+async function findQuest(db: Queryable, id: string, { lock = false } = {}): Promise<Quest> {
+  const query = existing.where('id', '=', id);
+  const [quest] = Slug.safeParse(id).success ? await run(db, lock ? query.forNoKeyUpdate() : query) : [];
   if (!quest) throw questNotFound();
   return quest;
-};
+}
+
+const insertVersion = (tx: Tx, { id, version, definition }: Quest, by: string) =>
+  run(tx, build.insertInto('quest_versions').values({ quest_id: id, version, definition, by }));
 
 /** Reads all quests that are not deleted, oldest first. */
 export const readQuests = (db: Queryable): Promise<Quest[]> => db.query(selectQuests);
 
 /** Reads a quest. @throws 404 when it does not exist or is deleted */
-export const readQuest = (db: Queryable, id: string): Promise<Quest> => findQuest(db, selectQuest, id);
+export const readQuest = (db: Queryable, id: string): Promise<Quest> => findQuest(db, id);
 
 /** Returns whether an activity at the time `at` (ms since 1970) can complete a quest. */
 export function isOpen({ definition: { active, window } }: Quest, at: number): boolean {
@@ -98,12 +98,16 @@ export async function checkGames(app: App, { requirement }: Pick<QuestDefinition
  * @throws 409 when the id was used before, or `MAX_QUESTS` quests exist
  */
 export async function createQuest(tx: Tx, id: string | undefined, definition: QuestDefinition, by: string): Promise<Quest> {
-  await tx.query(lockQuests);
+  await tx.query(lockInsertions);
   if ((await readQuests(tx)).length >= MAX_QUESTS) throw fail(409, `there are ${MAX_QUESTS} quests already; delete one first`);
-  const text = JSON.stringify(definition);
-  const [quest] = await tx.query(insertQuest, [id ?? newId(), text]);
+  const inserted = build
+    .insertInto('quests')
+    .values({ id: id ?? newId(), version: 1, definition })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(COLUMNS);
+  const [quest] = await run(tx, inserted);
   if (!quest) throw fail(409, 'id must be new; the id of a deleted quest cannot be used again');
-  await tx.query(insertVersion, [quest.id, quest.version, text, by]);
+  await insertVersion(tx, quest, by);
   return quest;
 }
 
@@ -112,15 +116,15 @@ export async function createQuest(tx: Tx, id: string | undefined, definition: Qu
  * @throws 404 when the quest does not exist; 412 when `expected` does not include the quest's version; 400 when the changed definition is invalid
  */
 export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expected: ExpectedVersions, by: string): Promise<Quest> {
-  const quest = await findQuest(tx, lockQuest, id);
+  const quest = await findQuest(tx, id, { lock: true });
   if (Array.isArray(expected) && !expected.includes(quest.version)) throw fail(412, 'If-Match must be the current ETag');
   const whole = QuestDefinition.safeParse({ ...quest.definition, ...patch }, { error: describeIssue });
   if (!whole.success) throw validationError('body', whole.error);
   if (canonicalize(whole.data) === canonicalize(quest.definition)) return quest;
-  const text = JSON.stringify(whole.data);
-  const [changed] = await tx.query(updateQuest, [id, text]);
+  const changes = { version: quest.version + 1, definition: whole.data, updated_at: now };
+  const [changed] = await run(tx, build.updateTable('quests').set(changes).where('id', '=', id).returning(COLUMNS));
   if (!changed) throw questNotFound();
-  await tx.query(insertVersion, [id, changed.version, text, by]);
+  await insertVersion(tx, changed, by);
   return changed;
 }
 
@@ -129,8 +133,8 @@ export async function changeQuest(tx: Tx, id: string, patch: QuestPatch, expecte
  * @throws 404 when the quest does not exist or is deleted
  */
 export async function deleteQuest(tx: Tx, id: string): Promise<void> {
-  const quest = await findQuest(tx, lockQuest, id);
-  await tx.query(removeQuest, [quest.id]);
+  await findQuest(tx, id, { lock: true });
+  await run(tx, build.updateTable('quests').set({ deleted_at: now }).where('id', '=', id));
 }
 
 /** A version of a quest. `by` is the name of the admin token that created it. */

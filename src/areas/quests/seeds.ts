@@ -1,5 +1,6 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { NewQuest } from './definition.ts';
+import { lockInsertions } from './insertion-lock.ts';
 
 /** Quests that the seed inserts. Most of them require scores, because scores are verified, while plays and clips are cheap to produce. */
 const QUESTS: readonly (typeof NewQuest._input)[] = [
@@ -86,7 +87,6 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   },
 ];
 
-const lockSeeds = statement('lock_quest_seeds', `select pg_advisory_xact_lock(hashtext('coinop-quests'))`);
 const fillQuests = statement<{ id: string }>(
   'seed_quests',
   `with quest as (
@@ -101,7 +101,7 @@ const fillQuests = statement<{ id: string }>(
  */
 export async function seedQuests(db: Queryable): Promise<string[]> {
   const quests = QUESTS.map((quest) => NewQuest.parse(quest));
-  await db.query(lockSeeds);
+  await db.query(lockInsertions);
   const filled = await db.query(fillQuests, [quests.map(({ id }) => id), quests.map(({ definition }) => JSON.stringify(definition))]);
   return filled.length > 0 ? [`quests (${filled.length})`] : [];
 }

@@ -1,8 +1,10 @@
 import { appendActivities, lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
+import { ReferralsTable } from './entities.ts';
 
 /** Maximum length of a chain of referrers that the check for cycles follows. */
 export const MAX_DEPTH = 10_000;
@@ -15,12 +17,12 @@ interface ReferralBindingRow {
   readonly boundAt: string;
 }
 
+const build = queryBuilder([ReferralsTable]);
 const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
   'find_referral_code',
   `select l.code, l.wallet as referrer, p.banned_at is not null as banned
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
-const findBinding = statement<{ bound: boolean }>('find_referral', 'select true as bound from referrals where wallet = $1');
 // Returns whether the wallet has an accepted score in a game that verifies scores. A score from before the binding counts too. Runs one index lookup
 // per game version instead of one scan of the wallet's scores, because there are few game versions.
 const hasVerifiedScore = statement<{ verified: boolean }>(
@@ -63,7 +65,7 @@ export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<
   const [players, [link], [bound], [history]] = await Promise.all([
     lockPlayers(tx, [wallet]),
     tx.query(findCode, [readCode(text)]),
-    tx.query(findBinding, [wallet]),
+    run(tx, build.selectFrom('referrals').select('wallet').where('wallet', '=', wallet)),
     tx.query(hasVerifiedScore, [wallet]),
   ]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');

@@ -122,7 +122,12 @@ class ShareCalculator {
     if (score.sharePoints > 0 && !score.isReversed) this.#append(bound, score, 'referral-void', -score.sharePoints);
   }
 
-  #append(bound: ReferredPlayer, { id, mode, points: scorePoints, rewards }: ReferredScore, reason: string, points: number): void {
+  #append(
+    bound: ReferredPlayer,
+    { id, mode, points: scorePoints, rewards }: ReferredScore,
+    reason: 'referral' | 'referral-void',
+    points: number,
+  ): void {
     const gain = this.#gainOf(bound.wallet);
     if (mode === 'regular') {
       gain.points += points;

@@ -1,9 +1,11 @@
 import { lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { instant, statement } from '#platform/db/sql.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { newCode } from './codes.ts';
+import { ReferralLinksTable } from './entities.ts';
 
 /** Maximum links per wallet. A check constraint of the table enforces the same limit. */
 export const MAX_LINKS = 20;
@@ -15,26 +17,22 @@ export interface ReferralLink {
   readonly createdAt: string;
 }
 
-const COLUMNS = `n, code, ${instant('created_at')} as "createdAt"`;
+const build = queryBuilder([ReferralLinksTable]);
+const COLUMNS = ['n', 'code', isoInstant('created_at').as('createdAt')] as const;
 
-const newest = statement<ReferralLink & { n: number }>(
-  'newest_referral_link',
-  `select ${COLUMNS} from referral_links where wallet = $1 order by n desc limit 1`,
-);
-const insert = statement<ReferralLink & { n: number }>(
-  'insert_referral_link',
-  `insert into referral_links (wallet, n, code) values ($1, $2, $3) on conflict do nothing returning ${COLUMNS}`,
-);
+async function findNewest(db: Queryable, wallet: string): Promise<(ReferralLink & { n: number }) | undefined> {
+  const [link] = await run(db, build.selectFrom('referral_links').select(COLUMNS).where('wallet', '=', wallet).orderBy('n', 'desc').limit(1));
+  return link;
+}
 
 /** Returns the newest link of a wallet. Creates a link when the wallet has none. */
 export async function findOrCreateLink(app: App, wallet: string): Promise<ReferralLink> {
-  const [link] = await app.db.query(newest, [wallet]);
+  const link = await findNewest(app.db, wallet);
   return (
     link ??
     (await app.tx(async (tx) => {
       await lockPlayers(tx, [wallet]);
-      const [first] = await tx.query(newest, [wallet]);
-      return first ?? (await insertLink(tx, wallet, 1, newCode));
+      return (await findNewest(tx, wallet)) ?? (await insertLink(tx, wallet, 1, newCode));
     }))
   );
 }
@@ -45,14 +43,19 @@ export async function findOrCreateLink(app: App, wallet: string): Promise<Referr
  */
 export async function createLink(tx: Tx, wallet: string, generateCode: () => string = newCode): Promise<ReferralLink> {
   await lockPlayers(tx, [wallet]);
-  const n = 1 + ((await tx.query(newest, [wallet]))[0]?.n ?? 0);
+  const n = 1 + ((await findNewest(tx, wallet))?.n ?? 0);
   if (n > MAX_LINKS) throw fail(409, `a wallet may have at most ${MAX_LINKS} referral links`);
   return await insertLink(tx, wallet, n, generateCode);
 }
 
 async function insertLink(tx: Tx, wallet: string, n: number, generateCode: () => string): Promise<ReferralLink> {
   for (let i = 0; i < MAX_ATTEMPTS; i++) {
-    const [link] = await tx.query(insert, [wallet, n, generateCode()]);
+    const values = { wallet, n, code: generateCode() };
+    const insert = build
+      .insertInto('referral_links')
+      .values(values)
+      .onConflict((conflict) => conflict.doNothing());
+    const [link] = await run(tx, insert.returning(COLUMNS));
     if (link) return link;
   }
   throw new Error('no free referral code was found');

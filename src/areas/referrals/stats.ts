@@ -1,6 +1,9 @@
+import { sql } from 'kysely';
 import { dayNumber, dayStart } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { ReferralDaysTable, ReferralsTable } from './entities.ts';
 import { urlOf } from './links.ts';
 import type { ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';
 
@@ -15,6 +18,8 @@ const MAX_TOP_WALLETS = 10;
 const scoredWithin = (days: number) => `last_scored_at > (select app_now() - interval '${days} days')`;
 /** SQL: a referral is active for 30 days after the last score of the referred wallet. */
 const ACTIVE = scoredWithin(30);
+
+const build = queryBuilder([ReferralsTable, ReferralDaysTable]);
 
 interface ReferralTotals {
   referralCount: number;
@@ -32,7 +37,6 @@ export const selectTotals = statement<ReferralTotals>(
      coalesce(sum(beta_points), 0)::float8 as "betaPointsEarned"
    from referrals where referrer = $1`,
 );
-const selectReferrer = statement<{ referrer: string }>('select_referrer', 'select referrer from referrals where wallet = $1');
 
 async function readTotals(db: Queryable, wallet: string): Promise<ReferralTotals> {
   const [totals] = await db.query(selectTotals, [wallet]);
@@ -42,7 +46,8 @@ async function readTotals(db: Queryable, wallet: string): Promise<ReferralTotals
 
 /** Reads the totals of a wallet's referrals. */
 export async function readSummary(app: App, wallet: string): Promise<ReferralSummary> {
-  const [{ activeLast7Days: _, ...totals }, [own]] = await Promise.all([readTotals(app.db, wallet), app.db.query(selectReferrer, [wallet])]);
+  const selectOwn = build.selectFrom('referrals').select('referrer').where('wallet', '=', wallet);
+  const [{ activeLast7Days: _, ...totals }, [own]] = await Promise.all([readTotals(app.db, wallet), run(app.db, selectOwn)]);
   return { ...totals, referredBy: own?.referrer ?? null };
 }
 
@@ -53,14 +58,23 @@ export const selectLinks = statement<{ code: string; createdAt: string; bindings
    left join (select code, count(*)::int as bindings, count(verified_at)::int as verified from referrals where referrer = $1 group by code) r on r.code = l.code
    where l.wallet = $1 order by l.n desc`,
 );
-export const selectDays = statement<{ day: number; points: number; used: number }>(
-  'select_referral_days',
-  'select day, points::float8 as points, used from referral_days where referrer = $1 and day > $2',
-);
-export const selectTop = statement<{ wallet: string; points: number }>(
-  'select_top_referred',
-  `select wallet, points::float8 as points from referrals where referrer = $1 and points > 0 order by referrals.points desc, wallet limit ${MAX_TOP_WALLETS}`,
-);
+/** Selects a referrer's points per day, of the days after a UTC day number. */
+export const selectDays = (referrer: string, after: number) =>
+  build
+    .selectFrom('referral_days')
+    .select(({ cast }) => ['day', 'used', cast<number>('points', 'float8').as('points')])
+    .where('referrer', '=', referrer)
+    .where('day', '>', after);
+/** Selects the referred wallets that earned the most points for a referrer. */
+export const selectTop = (referrer: string) =>
+  build
+    .selectFrom('referrals')
+    .select(({ cast }) => ['wallet', cast<number>('points', 'float8').as('points')])
+    .where('referrer', '=', referrer)
+    .where('points', '>', '0')
+    .orderBy('referrals.points', 'desc')
+    .orderBy('wallet')
+    .limit(MAX_TOP_WALLETS);
 
 const percentOf = (part: number, whole: number) => (whole === 0 ? null : Math.round((10_000 * part) / whole) / 100);
 
@@ -70,8 +84,8 @@ export async function readStats(app: App, wallet: string): Promise<ReferralStats
   const [totals, links, days, topWallets] = await Promise.all([
     readTotals(app.db, wallet),
     app.db.query(selectLinks, [wallet]),
-    app.db.query(selectDays, [wallet, today - DAYS]),
-    app.db.query(selectTop, [wallet]),
+    run(app.db, selectDays(wallet, today - DAYS)),
+    run(app.db, selectTop(wallet)),
   ]);
   const byDay = new Map(days.map((row) => [row.day, row]));
   const cap = app.config.referralDailyCap;
@@ -97,12 +111,28 @@ export async function readStats(app: App, wallet: string): Promise<ReferralStats
   };
 }
 
-export const selectReferred = statement<ReferredWallet>(
-  'select_referred',
-  `select wallet, ${instant('bound_at')} as "boundAt", ${instant('verified_at')} as "verifiedAt", coalesce(${ACTIVE}, false) as active, points::float8 as points
-   from referrals where referrer = $1 order by bound_at desc, wallet limit $2 offset $3`,
-);
-export const countReferred = statement<{ total: number }>('count_referred', 'select count(*)::int as total from referrals where referrer = $1');
+/** Selects a page of the wallets that a wallet referred, newest first. */
+export const selectReferred = (referrer: string, limit: number, offset: number) =>
+  build
+    .selectFrom('referrals')
+    .select(({ cast }) => [
+      'wallet',
+      isoInstant('bound_at').as('boundAt'),
+      isoInstant<string | null>('verified_at').as('verifiedAt'),
+      sql<boolean>`coalesce(${sql.raw(ACTIVE)}, false)`.as('active'),
+      cast<number>('points', 'float8').as('points'),
+    ])
+    .where('referrer', '=', referrer)
+    .orderBy('bound_at', 'desc')
+    .orderBy('wallet')
+    .limit(limit)
+    .offset(offset);
+/** Counts the wallets that a wallet referred. */
+export const countReferred = (referrer: string) =>
+  build
+    .selectFrom('referrals')
+    .select(({ cast, fn }) => cast<number>(fn.countAll(), 'integer').as('total'))
+    .where('referrer', '=', referrer);
 
 /** Reads a page of the wallets that a wallet referred, newest first, and the number of all of them. */
 export async function readReferred(
@@ -111,6 +141,6 @@ export async function readReferred(
   limit: number,
   offset: number,
 ): Promise<{ referred: ReferredWallet[]; total: number }> {
-  const [referred, [count]] = await Promise.all([db.query(selectReferred, [wallet, limit, offset]), db.query(countReferred, [wallet])]);
+  const [referred, [count]] = await Promise.all([run(db, selectReferred(wallet, limit, offset)), run(db, countReferred(wallet))]);
   return { referred, total: count?.total ?? 0 };
 }

@@ -1,8 +1,10 @@
 import type { ExpectedVersions } from '#areas/arcade';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from './query-builder.ts';
 import { DEFAULT_RULES, type RewardRules } from './rules.ts';
 
 /** Reward rules and their version number. Version 0 means the default rules. */
@@ -19,7 +21,6 @@ const selectRules = statement<StoredRules>(
   'select value as rules, version from settings where name = $1 order by version desc limit 1',
 );
 const lockRules = statement('lock_reward_rules', `select pg_advisory_xact_lock(hashtext('settings/rewards'))`);
-const insertRules = statement('insert_reward_rules', 'insert into settings (name, version, value) values ($1, $2, $3)');
 
 /** Returns the reward rules in force. An epoch keeps the rules that were in force when its row was inserted. */
 export async function readRules(db: Queryable): Promise<StoredRules> {
@@ -37,6 +38,6 @@ export async function putRules(tx: Tx, rules: RewardRules, expected: ExpectedVer
   if (!matches) throw fail(412, 'If-Match must be the current ETag');
   if (present.version > 0 && canonicalize(present.rules) === canonicalize(rules)) return present;
   const version = present.version + 1;
-  await tx.query(insertRules, [SETTINGS_NAME, version, JSON.stringify(rules)]);
+  await run(tx, build.insertInto('settings').values({ name: SETTINGS_NAME, version, value: JSON.stringify(rules) }));
   return { rules, version };
 }

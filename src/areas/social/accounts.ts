@@ -1,6 +1,9 @@
+import { sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { LinkedAccountsTable } from './entities.ts';
 
 /** An external account. `platform` is the social network or the bridged chat; `accountId` never changes. */
 export interface SocialAccount {
@@ -16,8 +19,7 @@ export interface LinkedAccount extends SocialAccount {
   readonly linkedAt: number;
 }
 
-const LINKED_AT = `floor(extract(epoch from linked_at) * 1000)::float8 as "linkedAt"`;
-const COLUMNS = `platform, account_id as "accountId", handle, wallet, ${LINKED_AT}`;
+const COLUMNS = `platform, account_id as "accountId", handle, wallet, floor(extract(epoch from linked_at) * 1000)::float8 as "linkedAt"`;
 const byAccount = statement<LinkedAccount>('find_linked_account', `select ${COLUMNS} from linked_accounts where platform = $1 and account_id = $2`);
 const byAccounts = statement<LinkedAccount>(
   'find_linked_accounts',
@@ -25,17 +27,9 @@ const byAccounts = statement<LinkedAccount>(
   `select l.* from unnest($2::text[]) as k(id), lateral (
      select ${COLUMNS} from linked_accounts where platform = $1 and account_id = k.id offset 0) l`,
 );
-// Waits for a concurrent transaction that links the same account, or another account of the same wallet.
-const insert = statement<{ linkedAt: number }>(
-  'link_account',
-  `insert into linked_accounts (platform, account_id, handle, wallet) values ($1, $2, $3, $4) on conflict do nothing returning ${LINKED_AT}`,
-);
-const rename = statement<{ linkedAt: number }>(
-  'rename_linked_account',
-  `update linked_accounts set handle = $3, confirmed_at = app_now() where platform = $1 and account_id = $2 and wallet = $4 returning ${LINKED_AT}`,
-);
-
 const byWallet = statement<LinkedAccount>('list_linked_accounts', `select ${COLUMNS} from linked_accounts where wallet = $1 order by platform`);
+
+const build = queryBuilder([LinkedAccountsTable]);
 
 /** Reads the linked accounts of a wallet, at most one per platform. */
 export async function listLinkedAccounts(db: Queryable, wallet: string): Promise<LinkedAccount[]> {
@@ -64,11 +58,23 @@ export async function linkAccount(
   tx: Tx,
   { platform, accountId, handle, wallet }: Omit<LinkedAccount, 'linkedAt'>,
 ): Promise<{ readonly linkedAt: number; readonly isNew: boolean }> {
-  const values = [platform, accountId, handle, wallet];
-  const [inserted] = await tx.query(insert, values);
-  if (inserted) return { ...inserted, isNew: true };
-  const [renamed] = await tx.query(rename, values);
-  if (renamed) return { ...renamed, isNew: false };
+  const account = { platform, account_id: accountId, wallet };
+  const linkedAt = isoInstant('linked_at').as('linkedAt');
+  // Waits for a concurrent transaction that links the same account, or another account of the same wallet.
+  const insert = build
+    .insertInto('linked_accounts')
+    .values({ ...account, handle })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(linkedAt);
+  const [inserted] = await run(tx, insert);
+  if (inserted) return { linkedAt: Date.parse(inserted.linkedAt), isNew: true };
+  const rename = build
+    .updateTable('linked_accounts')
+    .set({ handle, confirmed_at: sql<string>`app_now()` })
+    .where(({ and }) => and(account))
+    .returning(linkedAt);
+  const [renamed] = await run(tx, rename);
+  if (renamed) return { linkedAt: Date.parse(renamed.linkedAt), isNew: false };
   if (await findLinkedAccount(tx, { platform, accountId })) throw fail(409, 'the account is linked to another wallet');
   throw fail(409, `the wallet has linked another account of ${platform}; unlink it first`);
 }
@@ -98,17 +104,19 @@ export async function findWalletsLinkedBefore(db: Queryable, queries: readonly {
   return new Set(rows.map(({ index }) => index));
 }
 
-const byHandle = statement<{ wallet: string }>(
-  'find_wallet_by_handle',
-  'select wallet from linked_accounts where platform = $1 and lower(handle) = lower($2) order by confirmed_at desc limit 1',
-);
-
 /**
  * Finds the wallet of the account that has a handle, ignoring case; null when there is none. Several accounts may have had the handle one after
  * another; the account whose handle was confirmed last is chosen.
  */
 export async function findWalletByHandle(db: Queryable, platform: string, handle: string): Promise<string | null> {
-  return (await db.query(byHandle, [platform, handle]))[0]?.wallet ?? null;
+  const newest = build
+    .selectFrom('linked_accounts')
+    .select('wallet')
+    .where('platform', '=', platform)
+    .where(({ fn }) => fn<string>('lower', ['handle']), '=', sql<string>`lower(${handle})`)
+    .orderBy('confirmed_at', 'desc')
+    .limit(1);
+  return (await run(db, newest))[0]?.wallet ?? null;
 }
 
 // Writes the row only if the handle changed or the last confirmation is over an hour old, because most deliveries repeat a known handle.

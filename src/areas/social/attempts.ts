@@ -1,6 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { sql } from 'kysely';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { LinkAttemptsTable } from './entities.ts';
 
 /** Maximum link attempts per wallet. A new attempt evicts the oldest one. */
 const MAX_ATTEMPTS = 5;
@@ -9,30 +12,8 @@ const ATTEMPT_MINUTES = 10;
 
 type LinkMethod = 'oauth' | 'challenge';
 
-const evictOldest = statement(
-  'evict_link_attempts',
-  `delete from link_attempts where key in (select key from link_attempts where wallet = $1 order by expires_at desc offset ${MAX_ATTEMPTS - 1})`,
-);
-const insert = statement<{ expiresAt: number }>(
-  'insert_link_attempt',
-  `insert into link_attempts (key, wallet, platform, method, secret, expires_at)
-   values ($1, $2, $3, $4, $5, app_now() + interval '${ATTEMPT_MINUTES} minutes') returning floor(extract(epoch from expires_at) * 1000)::float8 as "expiresAt"`,
-);
-const markUsed = statement<{ secret: string }>(
-  'use_link_attempt',
-  `update link_attempts set used_at = app_now()
-   where key = $1 and wallet = $2 and method = $3 and used_at is null and expires_at > app_now() returning secret`,
-);
-const markUnused = statement('release_link_attempt', 'update link_attempts set used_at = null where key = $1 and wallet = $2');
-const findUsed = statement<{ used: boolean }>(
-  'find_used_link_attempt',
-  'select true as used from link_attempts where key = $1 and wallet = $2 and method = $3 and used_at is not null and expires_at > app_now()',
-);
-const selectCodes = statement<{ code: string }>(
-  'select_open_challenges',
-  `select secret as code from link_attempts
-   where wallet = $1 and platform = $2 and method = 'challenge' and used_at is null and expires_at > app_now() order by expires_at desc`,
-);
+const build = queryBuilder([LinkAttemptsTable]);
+const now = sql<string>`app_now()`;
 
 /** Returns a random secret of 256 bits, URL-safe. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
@@ -50,9 +31,16 @@ export async function beginAttempt(
   tx: Tx,
   { wallet, platform, method, name, secret }: { wallet: string; platform: string; method: LinkMethod; name: string; secret: string },
 ): Promise<number> {
-  const [, [row]] = await Promise.all([tx.query(evictOldest, [wallet]), tx.query(insert, [hash(name), wallet, platform, method, secret])]);
+  const newest = build.selectFrom('link_attempts').select('key').where('wallet', '=', wallet).orderBy('expires_at', 'desc');
+  const evicted = build.deleteFrom('link_attempts').where('key', 'in', newest.offset(MAX_ATTEMPTS - 1));
+  const expiresAt = sql<string>`app_now() + make_interval(mins => ${ATTEMPT_MINUTES})`;
+  const inserted = build
+    .insertInto('link_attempts')
+    .values({ key: hash(name), wallet, platform, method, secret, expires_at: expiresAt })
+    .returning(isoInstant('expires_at').as('expiresAt'));
+  const [, [row]] = await Promise.all([run(tx, evicted), run(tx, inserted)]);
   if (!row) throw new Error('the link attempt was not stored');
-  return row.expiresAt;
+  return Date.parse(row.expiresAt);
 }
 
 /**
@@ -60,17 +48,38 @@ export async function beginAttempt(
  * @returns null when the attempt does not exist, was started by another wallet or has expired; 'used' when the attempt was used before
  */
 export async function useAttempt(tx: Tx, wallet: string, method: LinkMethod, name: string): Promise<{ readonly secret: string } | 'used' | null> {
-  const [row] = await tx.query(markUsed, [hash(name), wallet, method]);
+  const attempt = { key: hash(name), wallet, method };
+  const marked = build
+    .updateTable('link_attempts')
+    .set({ used_at: now })
+    .where(({ and }) => and(attempt))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .returning('secret');
+  const [row] = await run(tx, marked);
   if (row) return row;
-  return (await tx.query(findUsed, [hash(name), wallet, method])).length > 0 ? 'used' : null;
+  const used = build
+    .selectFrom('link_attempts')
+    .select('key')
+    .where(({ and }) => and(attempt))
+    .where('used_at', 'is not', null)
+    .where('expires_at', '>', now);
+  return (await run(tx, used)).length > 0 ? 'used' : null;
 }
 
 /** Marks a used attempt as unused, so that the client can retry. */
 export async function releaseAttempt(tx: Tx, wallet: string, name: string): Promise<void> {
-  await tx.query(markUnused, [hash(name), wallet]);
+  await run(tx, build.updateTable('link_attempts').set({ used_at: null }).where('key', '=', hash(name)).where('wallet', '=', wallet));
 }
 
 /** Reads the codes of a wallet's open challenges, newest first. */
 export async function readOpenCodes(db: Queryable, wallet: string, platform: string): Promise<string[]> {
-  return (await db.query(selectCodes, [wallet, platform])).map(({ code }) => code);
+  const open = build
+    .selectFrom('link_attempts')
+    .select('secret')
+    .where(({ and }) => and({ wallet, platform, method: 'challenge' }))
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', now)
+    .orderBy('expires_at', 'desc');
+  return (await run(db, open)).map(({ secret }) => secret);
 }

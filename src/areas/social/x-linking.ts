@@ -82,7 +82,8 @@ export async function verifyOAuth(app: App, wallet: string, { code, state }: { c
     },
   );
   // Revokes X's access token, because the service needs no further requests to X for this link.
-  void linking.catch(() => undefined).then(() => revokeToken(app, client, token));
+  const revoke = () => revokeToken(app, client, token);
+  linking.then(revoke, revoke).catch((err: unknown) => app.log.warn({ err }, 'an access token of X cannot be revoked; it expires within two hours'));
   return await linking;
 }
 

@@ -2,7 +2,8 @@ import { findWalletByHandle } from '#areas/social';
 import { fail } from '#lib/errors.ts';
 import { Wallet } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
-import { isOnCurve, NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/index.ts';
+import { NAME_RULE, type Name, parseName, walletOfName } from '#platform/solana/names/index.ts';
+import { isOnCurve, parseAddress } from '#platform/solana/primitives.ts';
 
 /** A parsed identifier of a wallet: an address, a name or a handle. */
 export type Identifier =
@@ -30,7 +31,7 @@ export function parseIdentifier(text: string): Identifier | { readonly error: st
  */
 export async function resolveIdentifier(app: App, identifier: Identifier): Promise<{ wallet: string; onCurve: boolean }> {
   const wallet = await resolveWallet(app, identifier);
-  return { wallet, onCurve: isOnCurve(wallet) };
+  return { wallet, onCurve: isOnCurve(parseAddress(wallet)) };
 }
 
 async function resolveWallet(app: App, identifier: Identifier): Promise<string> {

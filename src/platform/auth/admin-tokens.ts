@@ -3,7 +3,11 @@ import type Koa from 'koa';
 import type { AdminToken, Scope } from '#config';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import { AdminAuditTable } from '#platform/db/entities.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+
+const build = queryBuilder([AdminAuditTable]);
 
 const digest = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 
@@ -51,10 +55,6 @@ const lastAudit = statement<{ id: string; hash: Buffer; at: string }>(
   `select coalesce(max(id), 0)::text as id, coalesce((select hash from admin_audit order by id desc limit 1), ''::bytea) as hash,
           to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at from admin_audit`,
 );
-const insertAudit = statement(
-  'insert_admin_audit',
-  'insert into admin_audit (id, at, token_name, method, path, body_hash, previous_hash, hash) values ($1, $2, $3, $4, $5, $6, $7, $8)',
-);
 
 /** A request with an admin token, as the audit log records it. */
 export interface AdminAction {
@@ -89,6 +89,7 @@ export async function recordAdminAction(app: App, request: { tokenName: string; 
     if (!last) throw new Error('the query for the last row of admin_audit returned no row');
     const id = String(BigInt(last.id) + 1n);
     const hash = auditHash(last.hash, id, last.at, action);
-    await tx.query(insertAudit, [id, last.at, tokenName, method, path, action.bodyHash, last.hash, hash]);
+    const row = { id, at: last.at, token_name: tokenName, method, path, body_hash: action.bodyHash, previous_hash: last.hash, hash };
+    await run(tx, build.insertInto('admin_audit').values(row));
   });
 }

@@ -1,32 +1,36 @@
-import { type Queryable, statement } from '#platform/db/sql.ts';
-import { type AdminAction, auditHash } from './admin-tokens.ts';
+import { type InferResult, sql } from 'kysely';
+import { AdminAuditTable } from '#platform/db/entities.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
+import { auditHash } from './admin-tokens.ts';
 
-/** A row of the audit log. Its hashes are hex. */
-export interface AdminAuditEntry extends Omit<AdminAction, 'bodyHash'> {
-  id: string;
-  /** Time of the request, ISO 8601 in UTC with microseconds. */
-  at: string;
-  bodyHash: string;
-  previousHash: string;
-  hash: string;
-}
+const build = queryBuilder([AdminAuditTable]);
+const hex = (column: string) => sql<string>`encode(${sql.ref(column)}, 'hex')`;
 
-const COLUMNS = `id::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, token_name as "tokenName", method, path,
-  encode(body_hash, 'hex') as "bodyHash", encode(previous_hash, 'hex') as "previousHash", encode(hash, 'hex') as hash`;
-const countEntries = statement<{ n: number }>('count_audit_entries', 'select coalesce(max(id), 0)::float8 as n from admin_audit');
-const selectNewest = statement<AdminAuditEntry>(
-  'select_audit_entries',
-  `select ${COLUMNS} from admin_audit where id <= $1 order by admin_audit.id desc limit $2`,
-);
-const selectFrom = statement<AdminAuditEntry>(
-  'select_audit_chain',
-  `select ${COLUMNS} from admin_audit where id > $1 order by admin_audit.id limit $2`,
-);
+/** Selects rows of the audit log. Hashes are hex. `at` is the time of the request, ISO 8601 in UTC with microseconds. */
+const selectEntries = build
+  .selectFrom('admin_audit')
+  .select([
+    'id',
+    sql<string>`to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`.as('at'),
+    'token_name as tokenName',
+    'method',
+    'path',
+    hex('body_hash').as('bodyHash'),
+    hex('previous_hash').as('previousHash'),
+    hex('hash').as('hash'),
+  ]);
+type AdminAuditEntry = InferResult<typeof selectEntries>[number];
 
 /** Returns a page of the audit log, newest row first, and the total number of rows. The total is the highest id, because ids have no gaps. */
 export async function listAdminAudit(db: Queryable, limit: number, offset: number): Promise<{ entries: AdminAuditEntry[]; total: number }> {
-  const total = (await db.query(countEntries))[0]?.n ?? 0;
-  return { entries: await db.query(selectNewest, [total - offset, limit]), total };
+  const [newest] = await run(
+    db,
+    build.selectFrom('admin_audit').select(({ fn }) => fn.max<string | null>('id').as('id')),
+  );
+  const total = Number(newest?.id ?? 0);
+  const page = selectEntries.where('id', '<=', String(total - offset));
+  return { entries: await run(db, page.orderBy('id', 'desc').limit(limit)), total };
 }
 
 /** Rows that `verifyAdminAudit` reads per query. */
@@ -42,7 +46,7 @@ export async function verifyAdminAudit(db: Queryable): Promise<{ entries: number
   let last = 0;
   let previous = '';
   for (;;) {
-    const entries = await db.query(selectFrom, [last, CHUNK]);
+    const entries = await run(db, selectEntries.where('id', '>', String(last)).orderBy('id').limit(CHUNK));
     for (const entry of entries) {
       const fault = faultOf(entry, String(last + 1), previous);
       if (fault !== null) return { entries: last, hash: previous, fault };

@@ -1,5 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { App } from '#platform/app.ts';
+import { SessionsTable } from '#platform/db/entities.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
@@ -32,32 +34,26 @@ const ENDED = 'gone';
 /** Mark in the cache for a session that is being ended. The session's row may still exist in PostgreSQL, so the next reader deletes the row. */
 const ENDING = 'ending';
 
-const COLUMNS = ['created_at', 'extended_at', 'expires_at'].map((c) => `(extract(epoch from ${c}) * 1000)::float8 as ${c}`).join(', ');
+const milliseconds = (at: string) => `(extract(epoch from ${at}) * 1000)::float8`;
+const COLUMNS = `wallet, ${milliseconds('created_at')} as "createdAt", ${milliseconds('extended_at')} as "extendedAt", ${milliseconds('expires_at')} as "expiresAt"`;
 const CLOCK = `clock as materialized (select date_trunc('milliseconds', app_now()) as now)`;
 
-interface Row {
-  wallet: string;
-  created_at: number;
-  extended_at: number;
-  expires_at: number;
-}
-
-const insertSession = statement<Row>(
+const insertSession = statement<SessionRecord>(
   'insert_session',
   `with ${CLOCK}
    insert into sessions (key, wallet, created_at, extended_at, expires_at)
-   select $1, $2, now, now, now + interval '168 hours' from clock returning wallet, ${COLUMNS}`,
+   select $1, $2, now, now, now + interval '168 hours' from clock returning ${COLUMNS}`,
 );
-const findSession = statement<Row>('find_session', `select wallet, ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
+const findSession = statement<SessionRecord>('find_session', `select ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
 // Only one of several concurrent requests extends the session. The other requests read the extended row.
-const extendSession = statement<Row>(
+const extendSession = statement<SessionRecord>(
   'extend_session',
   `with ${CLOCK}
    update sessions set extended_at = now, expires_at = least(now + interval '168 hours', created_at + interval '720 hours') from clock
-   where key = $1 and extended_at <= now - interval '60 seconds' and expires_at > now returning wallet, ${COLUMNS}`,
+   where key = $1 and extended_at <= now - interval '60 seconds' and expires_at > now returning ${COLUMNS}`,
 );
-const deleteSessions = statement('delete_sessions', 'delete from sessions where key = any($1::bytea[])');
-const sessionsOfWallet = statement<{ key: Buffer }>('sessions_of_wallet', 'select key from sessions where wallet = $1 limit 500');
+
+const build = queryBuilder([SessionsTable]);
 
 /**
  * Redis script: caches a session, unless the cache holds a mark that the session has ended or is being ended. KEYS: the cache key of the session.
@@ -67,13 +63,6 @@ const CACHE_UNLESS_ENDED = `local cached = redis.call('GET', KEYS[1])
 if cached == '${ENDED}' or cached == '${ENDING}' then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
-
-const toRecord = (row: Row): SessionRecord => ({
-  wallet: row.wallet,
-  createdAt: row.created_at,
-  extendedAt: row.extended_at,
-  expiresAt: row.expires_at,
-});
 
 const encode = (s: SessionRecord) => `${s.wallet} ${s.createdAt} ${s.extendedAt} ${s.expiresAt}`;
 
@@ -99,9 +88,9 @@ export function isExtensionDue(session: SessionRecord, now: number): boolean {
 /** Creates a session for a wallet. The returned id is secret: only the session cookie may contain it. */
 export async function createSession(tx: Tx, wallet: string): Promise<{ id: string; session: SessionRecord }> {
   const id = randomBytes(32).toString('base64url');
-  const [row] = await tx.query(insertSession, [bytesOf(keyOf(id)), wallet]);
-  if (!row) throw new Error('the insert of a session returned no row');
-  return { id, session: toRecord(row) };
+  const [session] = await tx.query(insertSession, [bytesOf(keyOf(id)), wallet]);
+  if (!session) throw new Error('the insert of a session returned no row');
+  return { id, session };
 }
 
 /**
@@ -140,9 +129,8 @@ export class SessionStore {
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
     const key = keyOf(id);
     const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [bytesOf(key)]));
-    const row = extended ?? (await this.#app.db.query(findSession, [bytesOf(key)]))[0];
-    if (!row) return null;
-    const session = toRecord(row);
+    const session = extended ?? (await this.#app.db.query(findSession, [bytesOf(key)]))[0];
+    if (!session) return null;
     this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_ENDED, 1, this.#cacheKey(key), encode(session), this.#ttl(session)));
     return { session, extended: extended !== undefined };
   }
@@ -155,15 +143,14 @@ export class SessionStore {
   /** Ends all sessions of a wallet. */
   async endAll(wallet: string): Promise<void> {
     for (;;) {
-      const keys = (await this.#app.db.query(sessionsOfWallet, [wallet])).map((row) => row.key.toString('base64url'));
-      if (keys.length === 0) return;
-      await this.#end(keys);
+      const rows = await run(this.#app.db, build.selectFrom('sessions').select('key').where('wallet', '=', wallet).limit(500));
+      if (rows.length === 0) return;
+      await this.#end(rows.map(({ key }) => key.toString('base64url')));
     }
   }
 
   async #load(key: string): Promise<SessionRecord | null> {
-    const [row] = await this.#app.db.query(findSession, [bytesOf(key)]);
-    const session = row ? toRecord(row) : null;
+    const [session = null] = await this.#app.db.query(findSession, [bytesOf(key)]);
     const cached = session ? encode(session) : ENDED;
     this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), cached, 'PX', session ? this.#ttl(session) : ABSENT_TTL_MS, 'NX'));
     return session;
@@ -179,7 +166,7 @@ export class SessionStore {
   }
 
   async #finish(keys: readonly string[]): Promise<void> {
-    await this.#app.tx((tx) => tx.query(deleteSessions, [keys.map(bytesOf)]));
+    await this.#app.tx((tx) => run(tx, build.deleteFrom('sessions').where('key', 'in', keys.map(bytesOf))));
     for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), ENDED, 'PX', ENDED_TTL_MS));
   }
 

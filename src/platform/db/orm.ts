@@ -42,5 +42,7 @@ export function openOrm(config: Config, entities: readonly (EntitySchema | Entit
  * parameters, so planning or compiling each execution would cost more than the execution.
  */
 function planOnce(pool: Pool): void {
-  pool.on('connect', (client) => void client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined));
+  pool.on('connect', (client) => {
+    client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined);
+  });
 }

@@ -28,19 +28,43 @@ const noConnection: Driver = {
 };
 
 /**
+ * Writes booleans and the values of `oneOf` columns into the SQL text. Other values become parameters. PostgreSQL plans statements without their
+ * parameters (see planOnce in orm.ts), so it could not use a partial index such as `where state = 'pending'` for a parameter.
+ */
+class QueryCompiler extends PostgresQueryCompiler {
+  readonly #literals: ReadonlySet<unknown>;
+
+  constructor(literals: ReadonlySet<unknown>) {
+    super();
+    this.#literals = literals;
+  }
+
+  protected override appendValue(value: unknown): void {
+    if (typeof value === 'boolean' || this.#literals.has(value)) this.appendImmediateValue(value);
+    else super.appendValue(value);
+  }
+}
+
+/** Returns the values that the `oneOf` columns of some tables can have. */
+const enumeratedValues = (tables: readonly EntitySchemaWithMeta[]): ReadonlySet<unknown> =>
+  new Set(tables.flatMap((table) => Object.values(table.meta.properties).flatMap((property) => property.items ?? [])));
+
+/**
  * Creates a query builder for some tables. Names and types of columns come from the entities, so a misspelt column does not compile. The builder only
  * builds SQL; `run(tx, query)` or `run(app.db, query)` runs the query. Values of the types bigint, numeric and timestamptz are strings. Write a JSON
  * value as text (`JSON.stringify`), because node-postgres writes a JavaScript array as a PostgreSQL array.
  */
-export const queryBuilder = <Table extends EntitySchemaWithMeta>(_tables: readonly Table[]): Kysely<InferKyselyDB<Table>> =>
-  new Kysely<InferKyselyDB<Table>>({
+export function queryBuilder<Table extends EntitySchemaWithMeta>(tables: readonly Table[]): Kysely<InferKyselyDB<Table>> {
+  const literals = enumeratedValues(tables);
+  return new Kysely<InferKyselyDB<Table>>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
       createDriver: () => noConnection,
       createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
+      createQueryCompiler: () => new QueryCompiler(literals),
     },
   });
+}
 
 /**
  * Returns the expression that formats a timestamp column as ISO 8601 in UTC with milliseconds, like `instant` in sql.ts.

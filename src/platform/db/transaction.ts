@@ -79,7 +79,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
         { err },
         'a transaction is committed, but Redis did not accept its jobs or its wake-up message; a sweep or the next poll repeats them',
       );
-    if (emitted) void wakePublisher().catch(logFailure);
+    if (emitted) wakePublisher().catch(logFailure);
     if (jobs.length > 0) await queues.add(jobs).catch(logFailure);
     return result;
   };

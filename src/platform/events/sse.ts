@@ -125,13 +125,16 @@ class Streams {
     const reader = new StreamReader(this.#app, (buffer) => this.#changed(buffer));
     const every = (ms: number, work: () => Promise<void>) => {
       let working = false;
-      const tick = async () => {
+      const tick = () => {
         if (working) return;
         working = true;
-        await work().catch((err: unknown) => this.#app.log.error({ err }, 'a periodic task of the event streams failed; it runs again'));
-        working = false;
+        (reader.closed ? this.drain() : work())
+          .catch((err: unknown) => this.#app.log.error({ err }, 'a periodic task of the event streams failed; it runs again'))
+          .finally(() => {
+            working = false;
+          });
       };
-      this.#timers.push(setInterval(() => (reader.closed ? void this.drain() : void tick()), ms).unref());
+      this.#timers.push(setInterval(tick, ms).unref());
     };
     every(this.#times.heartbeatMs, () => this.#sendHeartbeats(reader));
     every(this.#times.sessionsMs, () => this.#checkSessions());
@@ -169,11 +172,16 @@ class Streams {
     return subscriber.end();
   }
 
+  #endInBackground(subscriber: Subscriber): void {
+    this.#end(subscriber).catch(() => subscriber.abort());
+  }
+
   #changed(buffer: ReplayBuffer): void {
     this.#buffer = buffer;
     this.#batches.clear();
     this.#changes++;
-    if (!this.#delivering) void this.#deliver();
+    if (this.#delivering) return;
+    this.#deliver().catch((err: unknown) => this.#app.log.error({ err }, 'events cannot be delivered to the streams of this process'));
   }
 
   #since(end: number): Batch | null {
@@ -216,7 +224,7 @@ class Streams {
     const now = performance.now();
     await this.#each((subscriber) => {
       if (now <= subscriber.until) return subscriber.sendHeartbeat();
-      void this.#end(subscriber);
+      this.#endInBackground(subscriber);
       return true;
     });
   }
@@ -256,7 +264,7 @@ class Streams {
         signedIn.slice(i, i + SESSION_CHECKS).map(async (subscriber) => {
           // If the session cannot be read, the stream continues until the next check.
           const session = await sessions.find(subscriber.sessionId ?? '').catch(() => undefined);
-          if (session === null) void this.#end(subscriber);
+          if (session === null) this.#endInBackground(subscriber);
         }),
       );
     }

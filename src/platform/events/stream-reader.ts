@@ -41,7 +41,7 @@ export class StreamReader {
     this.#key = eventStreamKey(app.config);
     this.#connection = app.connect();
     this.#connection.on('end', () => this.close());
-    void this.#run();
+    this.#run().catch((err: unknown) => this.#app.log.error({ err }, 'the reader of the Redis stream of events has stopped'));
   }
 
   /** Stops reading. The connection stays open until the application closes all its connections. */

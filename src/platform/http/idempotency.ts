@@ -9,10 +9,13 @@ const insertKey = statement<{ scope: Buffer }>(
   'insert_idempotency_key',
   'insert into idempotency_keys (scope, request_hash) values ($1, $2) on conflict do nothing returning scope',
 );
-const findReply = statement<{ request_hash: Buffer; status: number; body: unknown; headers: Record<string, string> | null }>(
-  'find_idempotency_key',
-  'select request_hash, status, body, headers from idempotency_keys where scope = $1',
-);
+interface StoredReply {
+  request_hash: Buffer;
+  status: number;
+  body: unknown;
+  headers: Record<string, string> | null;
+}
+const findReply = statement<StoredReply>('find_idempotency_key', 'select request_hash, status, body, headers from idempotency_keys where scope = $1');
 const storeReply = statement('store_idempotent_reply', 'update idempotency_keys set status = $2, body = $3, headers = $4 where scope = $1');
 const lockTimeout = statement('idempotency_lock_timeout', `set local lock_timeout = '2s'`);
 const noLockTimeout = statement('idempotency_no_lock_timeout', `set local lock_timeout = 0`);
@@ -53,7 +56,7 @@ export async function runOnce<R extends Reply>(app: App, scope: readonly string[
       await tx.query(lockTimeout);
       const claimed = await tx.query(insertKey, [scopeHash, requestHash]);
       waitsForKey = false;
-      if (claimed.length === 0) return replay(await tx.query(findReply, [scopeHash]), requestHash);
+      if (claimed.length === 0) return replay((await tx.query(findReply, [scopeHash]))[0], requestHash);
       await tx.query(noLockTimeout);
       const result = await work(tx);
       await tx.query(storeReply, [scopeHash, result.status, JSON.stringify(result.body ?? null), JSON.stringify(result.headers ?? {})]);
@@ -66,11 +69,7 @@ export async function runOnce<R extends Reply>(app: App, scope: readonly string[
   }
 }
 
-function replay(
-  rows: readonly { request_hash: Buffer; status: number; body: unknown; headers: Record<string, string> | null }[],
-  requestHash: Buffer,
-): Reply {
-  const row = rows[0];
+function replay(row: StoredReply | undefined, requestHash: Buffer): Reply {
   if (!row) throw requestInFlight();
   if (!row.request_hash.equals(requestHash)) throw fail(409, 'Idempotency-Key was used before with another body');
   return reply(row.status, row.body, row.headers ?? {});

@@ -1,4 +1,4 @@
-import findMyWay from 'find-my-way';
+import { Router } from '@koa/router';
 import type Koa from 'koa';
 import { z } from 'zod';
 import { fail, HttpError } from '#lib/errors.ts';
@@ -28,7 +28,6 @@ interface Caller {
 /** A route, and values that are computed from it once for all requests. */
 interface Endpoint {
   readonly route: AnyRoute;
-  readonly readsSession: boolean;
   /** Source of a webhook route; null for other routes. */
   readonly source: WebhookSource | null;
   readonly errorStatuses: ReadonlySet<number>;
@@ -36,35 +35,44 @@ interface Endpoint {
 
 /** Creates the router. For each request it finds the route, checks the origin, authenticates, validates, runs the handler, and checks and sends the response. */
 export function createRouter(app: App, routes: readonly AnyRoute[], sessions: SessionMiddleware): Koa.Middleware {
-  const router = findMyWay({ maxParamLength: 512, caseSensitive: true });
-  const noop = () => undefined;
+  // One router per first segment of the path, because a router compares a path with each of its routes. Of several routes that match, the router
+  // takes the one with the fewest parameters.
+  const routers = new Map<string, { router: Router; respond: ReturnType<Router['routes']> }>();
   for (const route of routes) {
-    const method = METHODS.find((m) => m.toLowerCase() === route.method) ?? 'GET';
     const { session, webhook } = credentialsOf(route);
-    const endpoint: Endpoint = { route, readsSession: session, source: webhook, errorStatuses: new Set(errorStatusesOf(route)) };
-    router.on(method, route.path.replace(/\{(\w+)\}/g, ':$1'), noop, endpoint);
+    const endpoint: Endpoint = { route, source: webhook, errorStatuses: new Set(errorStatusesOf(route)) };
+    const segment = firstSegment(route.path);
+    const router = routers.get(segment)?.router ?? new Router({ sensitive: true, strict: true, exclusive: 'specificity' });
+    routers.set(segment, { router, respond: router.routes() });
+    router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+      ctx.state.route = route;
+      // Webhook senders send no Origin header; their requests are signed instead. `requireBasic` has its own, stricter check.
+      if (webhook === null && route.auth !== 'basic') checkOrigin(app.config, ctx);
+      if (session) await sessions(ctx, () => serve(app, endpoint, ctx, ctx.params));
+      else await serve(app, endpoint, ctx, ctx.params);
+    });
   }
   return async (ctx) => {
     // A path with NUL gets a 404 here: no resource has NUL in its name, and PostgreSQL rejects NUL in text.
     if (ctx.path.includes('%00')) throw fail(404, 'no such resource');
-    const method = ctx.method === 'HEAD' ? 'GET' : METHODS.find((m) => m === ctx.method);
-    const found = method ? router.find(method, ctx.path) : null;
-    if (!found) return respondWithMethods(router, ctx);
-    const endpoint: Endpoint = found.store;
-    ctx.state.route = endpoint.route;
-    // Webhook senders send no Origin header; their requests are signed instead. `requireBasic` has its own, stricter check.
-    if (endpoint.source === null && endpoint.route.auth !== 'basic') checkOrigin(app.config, ctx);
-    if (endpoint.readsSession) await sessions(ctx, () => serve(app, endpoint, ctx, found.params));
-    else await serve(app, endpoint, ctx, found.params);
+    const found = routers.get(firstSegment(ctx.path));
+    if (!found) throw fail(404, 'no such resource');
+    const { router, respond } = found;
+    await respond(Object.assign(ctx, { params: {}, router }), async () => respondWithMethods(router, ctx));
   };
 }
+
+const firstSegment = (path: string): string => {
+  const end = path.indexOf('/', 1);
+  return path.slice(1, end === -1 ? undefined : end);
+};
 
 /**
  * Responds to a request for which no route was found. OPTIONS gets the methods of the path.
  * @throws 405 when the path has routes for other methods, 404 when it has none
  */
-function respondWithMethods(router: findMyWay.Instance<findMyWay.HTTPVersion.V1>, ctx: Koa.Context): void {
-  const known = METHODS.filter((m) => router.find(m, ctx.path));
+function respondWithMethods(router: Router, ctx: Koa.Context): void {
+  const known = METHODS.filter((method) => router.match(ctx.path, method).route);
   if (known.length === 0) throw fail(404, 'no such resource');
   const Allow = known.flatMap((m) => (m === 'GET' ? ['GET', 'HEAD'] : [m])).join(', ');
   if (ctx.method !== 'OPTIONS') throw fail(405, `the method must be ${known.join(' or ')}`, { Allow });

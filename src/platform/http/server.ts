@@ -38,7 +38,7 @@ export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS)
   const answer = koa.callback();
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: timeouts.checkMs }, (request, response) => {
     const fault = normalizeTarget(request);
-    if (fault === null) void answer(request, response);
+    if (fault === null) answer(request, response).catch(() => response.destroy());
     else sendError(response, 400, fault);
   });
   server.headersTimeout = timeouts.headersMs;

@@ -47,7 +47,8 @@ export function pollUntil<Row extends { readonly id: string }>(
       const ofRow = waiting.waiters.get(id) ?? new Set();
       waiting.waiters.set(id, ofRow.add(done));
       waiting.count++;
-      if (!waiting.isPolling) void poll(app, waiting);
+      if (!waiting.isPolling)
+        poll(app, waiting).catch((err: unknown) => app.log.error({ err }, 'the rows that requests wait for are not polled any more'));
     });
   }
 

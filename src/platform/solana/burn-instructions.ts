@@ -1,5 +1,4 @@
-import type { VersionedTransactionResponse } from '@solana/web3.js';
-import { addressesOf, instructionsOf, memosOf, signersOf } from './instructions.ts';
+import { type FetchedTransaction, memosOf } from './fetched-transaction.ts';
 import { TOKEN_PROGRAM } from './tokens.ts';
 
 const TOKENS = TOKEN_PROGRAM.toBase58();
@@ -32,19 +31,17 @@ interface ParsedBurns {
  * A burn counts only when the owner of the token account signed the burn; burns by a delegate are left out.
  * @returns null while the RPC node does not have all data of the transaction
  */
-export function parseBurns(found: VersionedTransactionResponse, mint: string): ParsedBurns | null {
-  const { meta, blockTime } = found;
-  if (!meta || blockTime === null || blockTime === undefined) return null;
+export function parseBurns(found: FetchedTransaction, mint: string): ParsedBurns | null {
+  const { outcome, blockTime, instructions } = found;
+  if (outcome === null || blockTime === null) return null;
   const at = blockTime * 1_000;
-  if (meta.err !== null) return { at, memos: [], burns: [] };
-  const addresses = addressesOf(found);
-  const signers = new Set(signersOf(found));
+  if (outcome.failed) return { at, memos: [], burns: [] };
+  const signers = new Set(found.signers);
   // The balances name the owner of each token account. Includes the balances after the transaction, because an account that the transaction opened
   // has no balance before the transaction.
-  const balances = [...(meta.preTokenBalances ?? []), ...(meta.postTokenBalances ?? [])];
-  const ownerOf = (account: string) => balances.find(({ accountIndex }) => addresses[accountIndex] === account)?.owner;
+  const balances = [...outcome.tokensBefore, ...outcome.tokensAfter];
+  const ownerOf = (account: string) => balances.find((balance) => balance.account === account)?.owner;
 
-  const instructions = instructionsOf(found);
   const burns = instructions.flatMap(({ program, accounts, data }, index): ParsedBurn[] => {
     if (program !== TOKENS || data.length < (BURNS[data[0] ?? -1] ?? Number.POSITIVE_INFINITY)) return [];
     const [account = '', burned, wallet = ''] = accounts;

@@ -1,9 +1,8 @@
-import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { fail, HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { staleWhileRevalidate, withTimeout } from '#platform/redis/stale-while-revalidate.ts';
-import { rpc } from './solana.ts';
+import { parseAddress } from './primitives.ts';
 import { decodeTokenAccount } from './tokens.ts';
 
 /** A wallet's balance of the reward token, and whether it reaches the minimum. Amounts are base units. */
@@ -37,9 +36,8 @@ const readBalance = staleWhileRevalidate<{ wallet: string; mint: string }, strin
   maxConcurrent: 100,
   unavailableMessage: 'the balance of the wallet cannot be read at the moment, try again',
   async read(app, { wallet, mint }) {
-    const owner = new PublicKey(wallet);
-    const { value } = await rpc(() => app.chain.connection.getTokenAccountsByOwner(owner, { mint: new PublicKey(mint) }));
-    const accounts = value.map(({ account }) => decodeTokenAccount(account));
+    const owner = parseAddress(wallet);
+    const accounts = (await app.chain.node.tokenAccountsOf(owner, parseAddress(mint))).map(decodeTokenAccount);
     const own = accounts.filter((account) => account?.owner.equals(owner) && account.mint.toBase58() === mint);
     return own.reduce((sum, account) => sum + (account?.amount ?? 0n), 0n).toString();
   },

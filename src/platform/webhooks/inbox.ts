@@ -1,4 +1,7 @@
+import { type InferResult, sql } from 'kysely';
 import type { App } from '#platform/app.ts';
+import { WebhookDeliveriesTable } from '#platform/db/entities.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { parseJson } from '#platform/http/body.ts';
@@ -122,31 +125,35 @@ export async function purgeDeliveries(tx: Tx, source: Delivery['source']): Promi
   return ((await tx.query(purgeWorked, [source]))[0]?.n ?? 0) >= MAX_PURGED;
 }
 
-/** A row of `webhook_deliveries` without its body, for operators. */
-export interface StoredDelivery extends Delivery {
-  state: (typeof DELIVERY_STATES)[number];
-  /** Result of the last attempt, one sentence; null before the first attempt. */
-  verdict: string | null;
-  attempts: number;
-  /** Size of the body, bytes. */
-  bytes: number;
-  /** Time of receipt, ISO 8601 in UTC. */
-  receivedAt: string;
-  replayedAt: string | null;
-  settledAt: string | null;
-}
-
 /** States of a delivery: received (pending or being processed), worked (processed), failed (for good). */
 export const DELIVERY_STATES = ['received', 'worked', 'failed'] as const;
 /** Maximum deliveries that `listDeliveries` counts. */
 const MAX_COUNTED = 10_000;
 
-const COLUMNS = `source, id, state, verdict, attempts, octet_length(body) as bytes, ${instant('received_at')} as "receivedAt",
-  ${instant('replayed_at')} as "replayedAt", ${instant('settled_at')} as "settledAt"`;
+const build = queryBuilder([WebhookDeliveriesTable]);
+const deliveries = build.selectFrom('webhook_deliveries');
+
+/**
+ * The columns of a delivery that operators see. `verdict` is the result of the last attempt, one sentence; null before the first attempt. `bytes` is the
+ * size of the body. Times are ISO 8601 in UTC.
+ */
+const COLUMNS = [
+  'source',
+  'id',
+  'state',
+  'verdict',
+  'attempts',
+  sql<number>`octet_length(body)`.as('bytes'),
+  isoInstant('received_at').as('receivedAt'),
+  isoInstant<string | null>('replayed_at').as('replayedAt'),
+  isoInstant<string | null>('settled_at').as('settledAt'),
+] as const;
+const selectStored = deliveries.select(COLUMNS);
+type StoredDelivery = InferResult<typeof selectStored>[number];
 
 /**
  * Returns a page of the deliveries that match the filter, newest first, and the number of all matching deliveries up to `MAX_COUNTED`. The SQL
- * contains only the conditions that the filter sets, so that PostgreSQL uses the right index for each combination.
+ * contains only the conditions that the filter sets, and the state as a literal, so that PostgreSQL uses the right index for each combination.
  */
 export async function listDeliveries(
   db: Queryable,
@@ -154,36 +161,22 @@ export async function listDeliveries(
   limit: number,
   offset: number,
 ): Promise<{ deliveries: StoredDelivery[]; total: number }> {
-  const given = Object.entries({ source: filter.source, state: filter.state }).filter(([, value]) => value !== undefined);
-  const where = given.map(([column], i) => `${column} = $${i + 1}`).join(' and ') || 'true';
-  const values = given.map(([, value]) => value);
-  const page = `order by received_at desc, source, id limit $${given.length + 1} offset $${given.length + 2}`;
-  const [deliveries, count] = await Promise.all([
-    db.query<StoredDelivery>({ text: `select ${COLUMNS} from webhook_deliveries where ${where} ${page}` }, [...values, limit, offset]),
-    db.query<{ n: number }>(
-      { text: `select count(*)::int as n from (select 1 from webhook_deliveries where ${where} limit ${MAX_COUNTED}) as counted` },
-      values,
-    ),
+  let matching = deliveries;
+  if (filter.source !== undefined) matching = matching.where('source', '=', filter.source);
+  if (filter.state !== undefined) matching = matching.where('state', '=', sql.lit(filter.state));
+  const counted = matching.select('id').limit(sql.lit(MAX_COUNTED)).as('counted');
+  const [page, count] = await Promise.all([
+    run(db, matching.select(COLUMNS).orderBy('received_at', 'desc').orderBy('source').orderBy('id').limit(limit).offset(offset)),
+    run(db, build.selectFrom(counted).select(sql<number>`count(*)::int`.as('n'))),
   ]);
-  return { deliveries, total: count[0]?.n ?? 0 };
+  return { deliveries: page, total: count[0]?.n ?? 0 };
 }
-
-const selectStored = statement<StoredDelivery & { body: Buffer }>(
-  'read_webhook_delivery',
-  `select ${COLUMNS}, body from webhook_deliveries where source = $1 and id = $2`,
-);
 
 /** Returns a delivery with its body, or undefined when it does not exist. The body is valid UTF-8, because `readDelivery` rejects any other body. */
 export async function readStoredDelivery(db: Queryable, { source, id }: Delivery): Promise<(StoredDelivery & { body: string }) | undefined> {
-  const [stored] = await db.query(selectStored, [source, id]);
+  const [stored] = await run(db, selectStored.select('body').where('source', '=', source).where('id', '=', id));
   return stored && { ...stored, body: stored.body.toString('utf8') };
 }
-
-const replay = statement<StoredDelivery>(
-  'replay_webhook_delivery',
-  `update webhook_deliveries set state = 'received', attempts = 0, verdict = null, settled_at = null, replayed_at = app_now()
-   where source = $1 and id = $2 and state <> 'received' returning ${COLUMNS}`,
-);
 
 /**
  * Resets a processed or failed delivery to the state `received` with 0 attempts. Processing is idempotent for every source, so replaying a processed
@@ -191,7 +184,14 @@ const replay = statement<StoredDelivery>(
  * @returns the delivery after the reset; `pending` when it already waits or is being processed; `unknown` when it does not exist
  */
 export async function replayDelivery(tx: Tx, { source, id }: Delivery): Promise<StoredDelivery | 'pending' | 'unknown'> {
-  const [replayed] = await tx.query(replay, [source, id]);
+  const replay = build
+    .updateTable('webhook_deliveries')
+    .set({ state: 'received', attempts: 0, verdict: null, settled_at: null, replayed_at: sql`app_now()` })
+    .where('source', '=', source)
+    .where('id', '=', id)
+    .where('state', '<>', 'received')
+    .returning(COLUMNS);
+  const [replayed] = await run(tx, replay);
   if (replayed) return replayed;
-  return (await tx.query(selectStored, [source, id])).length > 0 ? 'pending' : 'unknown';
+  return (await run(tx, deliveries.select('id').where('source', '=', source).where('id', '=', id))).length > 0 ? 'pending' : 'unknown';
 }

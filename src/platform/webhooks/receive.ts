@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
+import { WebhookDeliveriesTable } from '#platform/db/entities.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { isJson, MAX_JSON_BYTES, parseJson, readBytes } from '#platform/http/body.ts';
@@ -76,7 +78,7 @@ const insertDelivery = statement<{ id: string }>(
    insert into webhook_deliveries (source, id, body_hash, body)
    select $1, $2, $3::bytea, $4::bytea from timeout on conflict do nothing returning id`,
 );
-const findHash = statement<{ body_hash: Buffer }>('find_webhook_hash', 'select body_hash from webhook_deliveries where source = $1 and id = $2');
+const build = queryBuilder([WebhookDeliveriesTable]);
 
 /**
  * Stores a delivery and runs `work` in the same transaction. Idempotent per (source, id): a repeated delivery is acknowledged without running `work`. When
@@ -93,7 +95,7 @@ export async function storeOnce(app: App, { delivery, bytes }: VerifiedDelivery,
   return await app.tx(async (tx) => {
     const stored = await tx.query(insertDelivery, [source, id, hash, bytes]);
     if (stored.length > 0) return await work(tx);
-    const known = (await tx.query(findHash, [source, id]))[0];
+    const [known] = await run(tx, build.selectFrom('webhook_deliveries').select('body_hash').where('source', '=', source).where('id', '=', id));
     if (known?.body_hash.equals(hash)) return acknowledged();
     app.log.warn({ source, id }, 'a webhook delivery has the id of an earlier one and another body; it is rejected with 409');
     throw fail(409, `${usesStandardWebhooks(source) ? 'webhook-id' : 'the id of this delivery'} was used before with another body`);

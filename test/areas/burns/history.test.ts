@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { Keypair } from '@solana/web3.js';
 import { readFoundBurns } from '#areas/burns/found-burns.ts';
 import { fillGaps, listNewest } from '#areas/burns/history.ts';
 import { ingestBurns } from '#areas/burns/ingest.ts';
@@ -7,6 +6,7 @@ import { endEvent } from '#areas/burns/lifecycle.ts';
 import type { BurnEventRow } from '#areas/burns/rows.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
+import type { Signer } from '#platform/solana/primitives.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import * as burns from '#test/support/areas/burns.ts';
@@ -30,7 +30,7 @@ const {
 
 let t: RewardsTest;
 let event: BurnEventRow;
-let burner: Keypair;
+let burner: Signer;
 beforeAll(async () => {
   t = await startRewardsTest({ workers: false });
   burner = await newBurner(t);

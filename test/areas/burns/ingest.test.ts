@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { Keypair, type TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { readFoundBurns } from '#areas/burns/found-burns.ts';
 import { listNewest } from '#areas/burns/history.ts';
 import { ingestBurns } from '#areas/burns/ingest.ts';
@@ -8,6 +7,7 @@ import type { BurnEventRow } from '#areas/burns/rows.ts';
 import { BurnEventView } from '#areas/burns/schemas.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
+import { type Instruction, newSigner, type Signer } from '#platform/solana/primitives.ts';
 import { createAssociatedTokenAccount, memo, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { ADMIN_TOKEN, startWorker } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
@@ -40,7 +40,7 @@ const {
 
 let t: RewardsTest;
 let event: BurnEventRow;
-let burner: Keypair;
+let burner: Signer;
 beforeAll(async () => {
   t = await startRewardsTest({ workers: false });
   burner = await newBurner(t);
@@ -53,8 +53,7 @@ afterAll(async () => {
   await t.close();
 });
 
-const send = (instructions: readonly TransactionInstruction[], signers: readonly [Keypair, ...Keypair[]] = [burner]) =>
-  t.chain.send(instructions, signers);
+const send = (instructions: readonly Instruction[], signers: readonly [Signer, ...Signer[]] = [burner]) => t.chain.send(instructions, signers);
 const amounts = async () => (await readBurns(t.app, event)).map(({ amount }) => amount);
 const unread = () => sql<{ signature: string }>(t.app, 'select signature from burn_transactions where read_at is null');
 
@@ -66,27 +65,19 @@ test('without an open event, no request is sent to the RPC node', async () => {
 
 test('both burn instructions, in both transaction versions and from newly opened accounts, count for the owner of the tokens', async () => {
   event = await activateNewEvent(t.app);
-  const fresh = Keypair.generate();
+  const fresh = newSigner();
   const { mintAuthority, rewardMint } = t.chain.keys;
   const opened = [
     createAssociatedTokenAccount(burner.publicKey, fresh.publicKey, rewardMint.publicKey),
     mintTo(rewardMint.publicKey, tokenAccountOf(t, fresh), mintAuthority.publicKey, 9n),
   ];
-  const { blockhash } = await t.chain.connection.getLatestBlockhash();
-  const message = new TransactionMessage({
-    payerKey: burner.publicKey,
-    recentBlockhash: blockhash,
-    instructions: [burnMemo(event), burn(t, burner, 3n)],
-  });
-  const versioned = new VersionedTransaction(message.compileToV0Message());
-  versioned.sign([burner]);
   const signatures = [
     await burnFor(t, burner, event, 1n),
     await send([
       tokenInstruction(burns.BURN, 2n, [tokenAccountOf(t, burner), rewardMint.publicKey, burner.publicKey], burner),
       burnMemo(event, 'social'),
     ]),
-    await t.chain.connection.sendRawTransaction(versioned.serialize(), { skipPreflight: true }),
+    await t.chain.sendVersioned([burnMemo(event), burn(t, burner, 3n)], burner),
     await send([...opened, burn(t, fresh, 9n), burnMemo(event, 'referral')], [burner, mintAuthority, fresh]),
     // A memo without the prefix `burn:` is ignored.
     await send([memo('for grandma'), burn(t, burner, 4n), burn(t, burner, 0n), burn(t, burner, 5n), burnMemo(event)]),
@@ -128,8 +119,8 @@ test('a transaction that only resembles a burn for the event does not count, and
   const approve = tokenInstruction(4, 50n, [own, delegate.publicKey, burner.publicKey], burner);
   const burnDelegated = tokenInstruction(burns.BURN, 5n, [own, rewardMint.publicKey, delegate.publicKey], delegate);
   // A multisig account of the token program: one of its owners signs, and the multisig account itself does not.
-  const several = Keypair.generate();
-  const data = Buffer.concat([Buffer.from([1, 1, 1]), burner.publicKey.toBuffer(), Buffer.alloc(320)]).toString('base64');
+  const several = newSigner();
+  const data = Buffer.concat([Buffer.from([1, 1, 1]), burner.publicKey.toBytes(), Buffer.alloc(320)]).toString('base64');
   const account = { lamports: 10_000_000, owner: TOKEN_PROGRAM.toBase58(), data };
   await t.chain.control.setAccounts([{ address: several.publicKey.toBase58(), account }]);
   const openShared = createAssociatedTokenAccount(burner.publicKey, several.publicKey, rewardMint.publicKey);
@@ -140,7 +131,7 @@ test('a transaction that only resembles a burn for the event does not count, and
     [tokenAccountOf(t, several), rewardMint.publicKey, several.publicKey, burner.publicKey],
     burner,
   );
-  const forged: (readonly [string, readonly TransactionInstruction[], Keypair[]?])[] = [
+  const forged: (readonly [string, readonly Instruction[], Signer[]?])[] = [
     ['a transfer', [transfer, openTokenAccount(t, burner), right]],
     ['a failed one', [burn(t, burner, 10n ** 18n), right]],
     ['another mint', [burn(t, burner, 5n, usdcMint.publicKey), openTokenAccount(t, burner), right]],
@@ -234,12 +225,11 @@ test('burns are found on an RPC node that returns no memos', async () => {
   event = await activateNewEvent(t.app);
   const signature = await burnFor(t, burner, event, 1n);
   await waitUntilFinal(t, [signature]);
-  const { connection } = t.app.chain;
-  const listSignatures = connection.getSignaturesForAddress.bind(connection);
+  const { node } = t.app.chain;
   const fresh = await openContext(readConfig(t.env), 'test-worker', { clock: t.clock });
   try {
     // Simulates the response of a node without memos, because the localnet cannot.
-    fresh.chain.connection.getSignaturesForAddress = async (...args) => (await listSignatures(...args)).map((one) => ({ ...one, memo: null }));
+    fresh.chain.node.history = async (...args) => (await node.history(...args)).map((one) => ({ ...one, memo: null }));
     await listNewest(fresh, event.mint, 0);
     expect(await unread()).toContainEqual({ signature });
     await readFoundBurns(fresh, event.mint);

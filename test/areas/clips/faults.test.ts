@@ -108,7 +108,7 @@ test.each(['before the file is written', 'while the file is written', 'after the
       await new Promise(() => undefined);
     };
     await withStorage(t.app, { put: dies }, async () => {
-      void send(who, file).catch(() => undefined);
+      send(who, file).catch(() => undefined);
       await waitUntil(() => killed.length > 0);
     });
     // The operating system closes the files of a killed process.

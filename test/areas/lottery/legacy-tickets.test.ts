@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SystemProgram, type TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { getTicket, postTicket } from '#areas/lottery/legacy/routes.ts';
-import { associatedTokenAddress, memo, mintTo } from '#platform/solana/tokens.ts';
+import { accountEntry, type Instruction, instruction } from '#platform/solana/primitives.ts';
+import { transferLamports } from '#platform/solana/system-program.ts';
+import { associatedTokenAddress, memo, mintTo, TOKEN_PROGRAM, u64 } from '#platform/solana/tokens.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
@@ -76,25 +77,20 @@ test('a request for a paid ticket is answered when its transaction is finalized'
 
 test('a transfer without a mint check and a versioned transaction are valid payments', async () => {
   const payer = await newPayer(t);
-  const checked = pay(t, payer.keys, 1_000n);
-  const [from, , to, owner] = checked.keys;
-  if (!from || !to || !owner) throw new Error('a transfer has four accounts');
-  checked.keys = [from, to, owner];
-  checked.data = Buffer.concat([Buffer.from([3]), checked.data.subarray(1, 9)]);
-  const unchecked = await t.chain.send([checked, memo(round.id)], [payer.keys]);
+  const { usdcMint, treasury } = t.chain.keys;
+  const [from, to] = [payer.keys, treasury].map(({ publicKey }) => associatedTokenAddress(publicKey, usdcMint.publicKey));
+  if (!from || !to) throw new Error('a transfer needs two token accounts');
+  const accounts = [accountEntry(from, true), accountEntry(to, true), accountEntry(payer.keys.publicKey, false, true)];
+  const transfer = instruction(TOKEN_PROGRAM, accounts, Buffer.concat([Buffer.from([3]), u64(1_000n)]));
+  const unchecked = await t.chain.send([transfer, memo(round.id)], [payer.keys]);
   expect(await answerOf(requestTicket(payer, round, unchecked))).toEqual([201, '']);
 
-  const { blockhash } = await t.chain.connection.getLatestBlockhash();
-  const instructions = [memo(round.id), pay(t, payer.keys, 1_000n)];
-  const message = new TransactionMessage({ payerKey: payer.keys.publicKey, recentBlockhash: blockhash, instructions }).compileToV0Message();
-  const versioned = new VersionedTransaction(message);
-  versioned.sign([payer.keys]);
-  const signature = await t.chain.connection.sendRawTransaction(versioned.serialize(), { skipPreflight: true });
+  const signature = await t.chain.sendVersioned([memo(round.id), pay(t, payer.keys, 1_000n)], payer.keys);
   expect(await answerOf(requestTicket(payer, round, signature))).toEqual([201, '']);
 });
 
 /** Sends a transaction that does not pay correctly, and requests a ticket with it. @returns the answer and the refunds */
-async function refused(payer: Payer, instructions: readonly TransactionInstruction[], others: readonly Payer['keys'][] = []) {
+async function refused(payer: Payer, instructions: readonly Instruction[], others: readonly Payer['keys'][] = []) {
   const signature = await t.chain.send(instructions, [payer.keys, ...others]);
   const [status, reason] = await answerOf(requestTicket(payer, round, signature));
   const refunds = (await refundsOf(t, signature)).map(({ currency, amount }) => `${amount} ${currency}`);
@@ -156,7 +152,7 @@ test('a refused transaction without a payment of the wallet to the treasury has 
     id,
   ]);
   expect(elsewhere).toMatchObject({ answer: must, refunds: [] });
-  const native = SystemProgram.transfer({ fromPubkey: payer.keys.publicKey, toPubkey: t.chain.keys.treasury.publicKey, lamports: 1_000 });
+  const native = transferLamports(payer.keys.publicKey, t.chain.keys.treasury.publicKey, 1_000);
   expect(await refused(payer, [native, id])).toMatchObject({ answer: must, refunds: [] });
   // The requesting wallet pays the fee, but another wallet pays the price.
   const sponsored = await refused(payer, [pay(t, other.keys, 1_000n), id], [other.keys]);

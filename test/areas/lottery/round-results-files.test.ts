@@ -8,7 +8,7 @@ import { canonicalize } from '#lib/canonical.ts';
 import { type Entry, entryLeaf, entryLine } from '#lib/draw/entry.ts';
 import { verifyRound } from '#lib/draw/verify.ts';
 import { verifySignature } from '#platform/solana/beacon/index.ts';
-import { addressOf, CHAIN, chatParameters, entriesOf, finished, legacyParameters, uuidOf } from '#test/lib/draw-rounds.ts';
+import { addressOf, CHAIN, chatParameters, entriesOf, finished, legacyParameters, uuidOf } from '#test/lib/draw/rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';

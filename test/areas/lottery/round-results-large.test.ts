@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { EntryProofView } from '#areas/lottery/results-schemas.ts';
 import { entryLine, verifyEntry } from '#lib/draw/entry.ts';
-import { chatParameters, entriesOf } from '#test/lib/draw-rounds.ts';
+import { chatParameters, entriesOf } from '#test/lib/draw/rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';

@@ -3,8 +3,8 @@ import { EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, Wi
 import { createPayments, type PaymentRequest } from '#areas/payouts';
 import { parametersHash } from '#lib/draw/parameters.ts';
 import { verifyWithMerkletreejs } from '#lib/merkle.ts';
-import { naiveLeaf, naiveNumbers, naiveRoot, naiveSeed, naiveWinners } from '#test/lib/draw-naive.ts';
-import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from '#test/lib/draw-rounds.ts';
+import { naiveLeaf, naiveNumbers, naiveRoot, naiveSeed, naiveWinners } from '#test/lib/draw/naive.ts';
+import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from '#test/lib/draw/rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { sql } from '#test/support/areas/boards.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { SystemProgram } from '@solana/web3.js';
 import { advanceRound } from '#areas/lottery/lifecycle/advance.ts';
 import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
 import type { LandedCommitment } from '#lib/draw/audit.ts';
 import { type Commitment, commitmentMemo, parseMemo } from '#lib/draw/commitment.ts';
 import { verifyHistory } from '#lib/draw/history.ts';
+import { transferLamports } from '#platform/solana/system-program.ts';
 import { memo } from '#platform/solana/tokens.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -150,7 +150,7 @@ async function nextFor(round: string): Promise<string> {
 
 test('a memo like a commitment that a stranger signed is ignored, although the transaction names the committer', async () => {
   const stranger = await t.chain.fundWallet();
-  const gift = SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: t.app.chain.address('committer'), lamports: 1_000_000 });
+  const gift = transferLamports(stranger.publicKey, t.app.chain.address('committer'), 1_000_000);
   const own = memo(await nextFor(UNKNOWN), [stranger.publicKey]);
   const signature = await t.chain.send([gift, own], [stranger]);
   await retryUntilPass(async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Keypair } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
 import { getKeys } from '#areas/lottery/routes/keys.ts';
 import { postTransactionRetry } from '#areas/payouts/routes/operations.ts';
 import { commitmentMemo, NO_PREVIOUS } from '#lib/draw/commitment.ts';
+import { newSigner, type Signer } from '#platform/solana/primitives.ts';
 import { memo } from '#platform/solana/tokens.ts';
 import { startApi } from '#test/support/api.ts';
 import { startWorker } from '#test/support/app.ts';
@@ -54,7 +54,7 @@ const retry = async (round: string) => {
 const UNKNOWN = ['0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1b'] as const;
 
 /** Signs a commitment to an unknown round, as a thief of the key would. */
-async function commitToUnknownRound(key: Keypair, round: string, sequence: number, previous: string): Promise<void> {
+async function commitToUnknownRound(key: Signer, round: string, sequence: number, previous: string): Promise<void> {
   const hash = 'ab'.repeat(32);
   const commitment = { round, sequence, previous, entriesRoot: hash, count: 1, parametersHash: hash, chainHash: hash, beaconRound: 1 };
   const payer = await t.chain.fundWallet();
@@ -75,7 +75,7 @@ async function audited(check: Check | undefined): Promise<readonly string[]> {
 }
 
 test('after the rotation of a stolen committer key, blocked rounds continue in the new key’s sequence and all rounds verify', async () => {
-  const [old, present] = [t.chain.keys.committer, Keypair.generate()];
+  const [old, present] = [t.chain.keys.committer, newSigner()];
   worker = await startWorker(t.env, t.clock);
   const first = await frozenRound();
   await untilState(t, first, 'finalized');
@@ -109,7 +109,7 @@ test('after the rotation of a stolen committer key, blocked rounds continue in t
   await untilState(t, last, 'finalized', 60_000);
 
   const numbers = await sql(t.app, 'select committer, sequence::int, previous = $1 as first from commitments order by slot', [NO_PREVIOUS]);
-  const of = (key: Keypair, sequence: number) => ({ committer: key.publicKey.toBase58(), sequence, first: sequence === 1 });
+  const of = (key: Signer, sequence: number) => ({ committer: key.publicKey.toBase58(), sequence, first: sequence === 1 });
   expect(numbers).toEqual([of(old, 1), of(present, 1), of(present, 2), of(present, 3)]);
   const keys = await adminOf({ ...t, url: api.url }).ok(getKeys);
   expect(keys.body).toMatchObject({ committer: present.publicKey.toBase58(), formerCommitters: [old.publicKey.toBase58()] });
@@ -123,7 +123,7 @@ test('after the rotation of a stolen committer key, blocked rounds continue in t
       expect.stringMatching(/using \w+ \(former: \w+\) that \S+ reports/),
     ]);
   }
-  const pinned = (key: Keypair, id: string) => verifyRound(api.url, id, ...asked, '--committer', key.publicKey.toBase58());
+  const pinned = (key: Signer, id: string) => verifyRound(api.url, id, ...asked, '--committer', key.publicKey.toBase58());
   expect((await pinned(present, last)).code).toBe(0);
   expect(await pinned(present, first)).toMatchObject({ code: 1, err: expect.stringContaining('commitment.committer: is not') });
   // When only the old key is trusted, its second commitment with number 2 makes the verification fail.

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { Keypair, PublicKey, SystemProgram, TransactionMessage } from '@solana/web3.js';
 import { paymentId } from '#areas/payouts';
 import {
   type BatchMember,
@@ -17,8 +16,11 @@ import { laneAddress, laneSeed } from '#areas/payouts/lanes/account.ts';
 import { findMemberOrder } from '#areas/payouts/lanes/unmatched-transactions.ts';
 import { chooseMembers, type Limits } from '#areas/payouts/planning/choose.ts';
 import type { ChainState, Destination } from '#areas/payouts/planning/read-chain-state.ts';
+import { newSigner, parseAddress } from '#platform/solana/primitives.ts';
+import { advanceNonceInstruction } from '#platform/solana/system-program.ts';
+import { addressWithSeed, sizeOf } from '#test/support/solana/chain.ts';
 
-const key = () => Keypair.generate().publicKey.toBase58();
+const key = () => newSigner().publicKey.toBase58();
 const terms: BatchTerms = { id: randomUUID(), address: key(), feePayer: key(), treasury: key(), mint: key(), decimals: 6 };
 const member = (opens: boolean): BatchMember => ({ payment: randomUUID(), wallet: key(), amount: 5n, opens });
 const members = (...opens: boolean[]) => opens.map(member);
@@ -51,10 +53,9 @@ test('a batch has as many members as fit into one transaction, and fewer when it
 
 test('a packed batch with its nonce instruction fits into a packet of 1,232 bytes', () => {
   const all = packMembers(terms, members(...Array.from({ length: 24 }, () => false)));
-  const payer = new PublicKey(terms.feePayer);
-  const advance = SystemProgram.nonceAdvance({ noncePubkey: new PublicKey(terms.address), authorizedPubkey: payer });
-  const message = new TransactionMessage({ payerKey: payer, recentBlockhash: key(), instructions: [advance, ...batchInstructions(terms, all)] });
-  expect(1 + 2 * 64 + message.compileToLegacyMessage().serialize().length).toBeLessThanOrEqual(1_232);
+  const payer = parseAddress(terms.feePayer);
+  const advance = advanceNonceInstruction(parseAddress(terms.address), payer);
+  expect(sizeOf(payer, [advance, ...batchInstructions(terms, all)])).toBeLessThanOrEqual(1_232);
 });
 
 test('memberOfInstruction maps each instruction of a batch to its member', () => {
@@ -101,8 +102,8 @@ test('the search for an order stops after a maximum number of orders', () => {
 });
 
 test('the address of a lane’s nonce account equals the address that the system program derives', async () => {
-  const feePayer = Keypair.generate().publicKey;
-  expect(laneAddress(feePayer, 3)).toEqual(await PublicKey.createWithSeed(feePayer, laneSeed(3), SystemProgram.programId));
+  const feePayer = newSigner().publicKey;
+  expect(laneAddress(feePayer, 3)).toEqual(await addressWithSeed(feePayer, laneSeed(3)));
 });
 
 const chain = (destinations: [string, Destination][]): ChainState => ({

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { TransactionInstruction } from '@solana/web3.js';
 import { postRetry } from '#areas/payouts/routes/payments.ts';
 import { statement } from '#platform/db/sql.ts';
+import { accountEntry, instruction } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, mintTo, TOKEN_PROGRAM, transferChecked } from '#platform/solana/tokens.ts';
 import {
   accountOf,
@@ -33,7 +33,7 @@ const selectErrors = statement<{ state: string; landed: boolean; error: string |
   `select distinct b.state, b.signature is not null as landed, b.error->>'name' as error from payout_batches b
    join payout_batch_members m on m.batch = b.id where m.payment = any($1::uuid[])`,
 );
-const setDue = statement('test_make_due', `update chain_transactions set next_at = app_now() where state = 'queued'`);
+const setDue = statement('test_make_payment_due', `update chain_transactions set next_at = app_now() where state = 'queued'`);
 
 /** Creates payments, waits until they are in a batch, runs `meanwhile`, and only then lets the batch be signed. */
 async function batchThen(create: () => Promise<{ id: string; created: boolean }[]>, meanwhile: () => Promise<void>) {
@@ -111,14 +111,11 @@ test('a token account whose owner was changed receives no payment', async () => 
   const account = associatedTokenAddress(owner.publicKey, t.chain.keys.usdcMint.publicKey);
   const SET_AUTHORITY = 6;
   const ACCOUNT_OWNER = 2;
-  const giveAway = new TransactionInstruction({
-    programId: TOKEN_PROGRAM,
-    keys: [
-      { pubkey: account, isSigner: false, isWritable: true },
-      { pubkey: owner.publicKey, isSigner: true, isWritable: false },
-    ],
-    data: Buffer.concat([Buffer.from([SET_AUTHORITY, ACCOUNT_OWNER, 1]), thief.publicKey.toBuffer()]),
-  });
+  const giveAway = instruction(
+    TOKEN_PROGRAM,
+    [accountEntry(account, true), accountEntry(owner.publicKey, false, true)],
+    Buffer.concat([Buffer.from([SET_AUTHORITY, ACCOUNT_OWNER, 1]), thief.publicKey.toBytes()]),
+  );
   const signature = await t.chain.send([giveAway], [owner]);
   await retryUntilPass(async () => expect((await t.chain.connection.getSignatureStatus(signature)).value?.confirmationStatus).toBe('finalized'));
   const [row] = await untilPaid(t, await createAllPayments(t, [paymentRequest({ wallet: owner.publicKey.toBase58() })]), 'manual');
@@ -127,15 +124,11 @@ test('a token account whose owner was changed receives no payment', async () => 
 
 /** Builds the instruction that closes an empty token account. */
 const closing = (account: ReturnType<typeof accountOf>, owner: { publicKey: typeof account }) =>
-  new TransactionInstruction({
-    programId: TOKEN_PROGRAM,
-    keys: [
-      { pubkey: account, isSigner: false, isWritable: true },
-      { pubkey: owner.publicKey, isSigner: false, isWritable: true },
-      { pubkey: owner.publicKey, isSigner: true, isWritable: false },
-    ],
-    data: Buffer.from([9]),
-  });
+  instruction(
+    TOKEN_PROGRAM,
+    [accountEntry(account, true), accountEntry(owner.publicKey, true), accountEntry(owner.publicKey, false, true)],
+    Buffer.from([9]),
+  );
 
 test('when a wallet closes its token account before the batch is signed, the next batch opens it', async () => {
   const owner = await t.chain.fundWallet();

@@ -25,8 +25,13 @@ const act = (n: number, prefix = 'a') =>
 /** A consumer without effects. */
 const idle: Consumer = { name: 'battles', bit: 4, consume: async () => [] };
 
-const entryOf = (name: string, sourceId: string): LedgerEntry => ({
-  ...{ wallet, mode: 'regular', kind: 'quest', reason: name, source: 'test', sourceId, points: 1, rewards: false },
+const CAUSES = {
+  referrals: { source: 'score', kind: 'referral', reason: 'referral' },
+  quests: { source: 'quest', kind: 'quest', reason: 'quest' },
+} as const;
+const entryOf = (name: keyof typeof CAUSES, sourceId: string): LedgerEntry => ({
+  ...CAUSES[name],
+  ...{ wallet, mode: 'regular', sourceId, points: 1, rewards: false },
 });
 
 const BITS = { referrals: 1, quests: 2 } as const;

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { PublicKey } from '@solana/web3.js';
 import { expireEpochs } from '#areas/rewards';
 import { onComputed } from '#areas/rewards/epochs/on-computed.ts';
 import { postSettledOffChain } from '#areas/rewards/routes/settlement.ts';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch, pageAddress, vaultAddress } from '#platform/solana/distributor/index.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { pause, resume } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
@@ -37,7 +37,7 @@ const leaves = (...amounts: bigint[]) => amounts.map((amount) => [createWallet()
 const program = () => t.chain.keys.program.publicKey;
 const vaultOf = (epoch: number) => vaultAddress(accountOf(t, epoch), t.chain.keys.rewardMint.publicKey);
 const pageOf = (epoch: number) => pageAddress(program(), accountOf(t, epoch), 0);
-const account = (key: PublicKey) => t.chain.connection.getAccountInfo(key, 'finalized');
+const account = (key: Address) => t.chain.connection.getAccountInfo(key, 'finalized');
 const stateOf = async (epoch: number) => decodeEpoch(program(), await account(accountOf(t, epoch)))?.state;
 const treasury = async () =>
   decodeTokenAccount(await account(associatedTokenAddress(t.chain.keys.treasury.publicKey, t.chain.keys.rewardMint.publicKey)))?.amount ?? 0n;

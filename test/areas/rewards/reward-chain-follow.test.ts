@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type Keypair, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
 import { followEpochs } from '#areas/rewards';
 import { statement } from '#platform/db/sql.ts';
+import { parseAddress, type Signer } from '#platform/solana/primitives.ts';
+import { transferLamports } from '#platform/solana/system-program.ts';
 import { startWorker } from '#test/support/app.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
+import { signedBy } from '#test/support/solana/chain.ts';
 import {
   accountOf,
   claimAsStranger,
@@ -26,7 +28,7 @@ import { createWallet } from '#test/support/wallet.ts';
 
 let t: RewardsTest;
 let worker: Awaited<ReturnType<typeof startWorker>>;
-let stranger: Keypair;
+let stranger: Signer;
 beforeAll(async () => {
   // No worker follows epochs; each test calls followEpochs.
   t = await startRewardsTest({ workers: false });
@@ -96,7 +98,7 @@ test('a transaction that only names an epoch, or that failed, is not stored as a
   const epoch = await epochOf(501, 3);
   await claimFinally(epoch, [1]);
   await expect(claimFinally(epoch, [1])).rejects.toThrow('6023');
-  const spam = SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: accountOf(t, 501), lamports: 1 });
+  const spam = transferLamports(stranger.publicKey, accountOf(t, 501), 1);
   await sendAs(t, stranger, [spam]);
   const last = await claimFinally(epoch, [2]);
   await followEpochs(t.app);
@@ -170,17 +172,14 @@ test('claims that a lagging RPC node does not show are stored when the node has 
 /** Sends many transfers of lamports that name an epoch but claim nothing. */
 async function spam(epoch: number, n: number): Promise<void> {
   const { connection } = t.chain;
-  // Uses the native signer of the test wallet, because web3.js is slow for many signatures.
   const wallet = createWallet();
-  const spammer = new PublicKey(wallet.address);
+  const spammer = parseAddress(wallet.address);
   await t.chain.localnet.fund(spammer, { lamports: 1_000_000_000 });
   for (let i = 0; i < n; i += 50) {
     const { blockhash } = await connection.getLatestBlockhash();
     const some = Array.from({ length: Math.min(50, n - i) }, (_, at) => {
-      const transfer = SystemProgram.transfer({ fromPubkey: spammer, toPubkey: accountOf(t, epoch), lamports: i + at + 1 });
-      const transaction = new Transaction({ feePayer: spammer, recentBlockhash: blockhash }).add(transfer);
-      transaction.addSignature(spammer, Buffer.from(wallet.sign(transaction.serializeMessage())));
-      return connection.sendRawTransaction(transaction.serialize({ verifySignatures: false }), { skipPreflight: true });
+      const { bytes } = signedBy(wallet, [transferLamports(spammer, accountOf(t, epoch), i + at + 1)], blockhash);
+      return connection.sendRawTransaction(bytes, { skipPreflight: true });
     });
     await Promise.all(some);
   }

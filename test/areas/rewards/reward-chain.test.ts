@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type PublicKey, SystemProgram } from '@solana/web3.js';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch, openEpoch as openEpochInstruction, programDataAddress, vaultAddress } from '#platform/solana/distributor/index.ts';
+import type { Address } from '#platform/solana/primitives.ts';
+import { transferLamports } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, transferChecked } from '#platform/solana/tokens.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import {
@@ -27,7 +28,7 @@ const mint = () => t.chain.keys.rewardMint.publicKey;
 const vaultOf = (epoch: number) => vaultAddress(accountOf(t, epoch), mint());
 const onChain = async (epoch: number) =>
   decodeEpoch(t.chain.keys.program.publicKey, await t.chain.connection.getAccountInfo(accountOf(t, epoch), 'finalized'));
-const held = async (account: PublicKey) => decodeTokenAccount(await t.chain.connection.getAccountInfo(account, 'confirmed'))?.amount ?? 0n;
+const held = async (account: Address) => decodeTokenAccount(await t.chain.connection.getAccountInfo(account, 'confirmed'))?.amount ?? 0n;
 const treasury = () => associatedTokenAddress(t.chain.keys.treasury.publicKey, mint());
 
 interface StoredEpoch {
@@ -80,7 +81,7 @@ test('a stranger who opens the vault, pays into it, or sends lamports to the epo
   const vault = vaultOf(301);
   await sendAs(t, stranger, [
     createAssociatedTokenAccount(stranger.publicKey, accountOf(t, 301), mint()),
-    SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: accountOf(t, 301), lamports: 1_500_000 }),
+    transferLamports(stranger.publicKey, accountOf(t, 301), 1_500_000),
   ]);
   const from = associatedTokenAddress(donor.publicKey, mint());
   await sendAs(t, donor, [transferChecked({ from, to: vault, owner: donor.publicKey, mint: mint(), decimals: 6, amount: 500n })]);
@@ -102,7 +103,7 @@ const forgetRoot = statement(
 test('a root that is already on the chain is recognized, and its total is not paid again', async () => {
   const stranger = await newStranger(t);
   // The oldest transaction that names the address is a stranger's.
-  await sendAs(t, stranger, [SystemProgram.transfer({ fromPubkey: stranger.publicKey, toPubkey: accountOf(t, 302), lamports: 1_000_000 })]);
+  await sendAs(t, stranger, [transferLamports(stranger.publicKey, accountOf(t, 302), 1_000_000)]);
   await openEpoch(t, 302, leaves(40n));
   const before = await stored(302);
   const money = await held(treasury());

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { Keypair, type PublicKey, SystemProgram, TransactionInstruction } from '@solana/web3.js';
 import { Me } from '#areas/auth/schemas.ts';
 import { Eligibility } from '#areas/wallets/schemas.ts';
+import { type Address, accountEntry, type Instruction, instruction, newSigner, type Signer } from '#platform/solana/primitives.ts';
+import { createAccount } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM, transferChecked } from '#platform/solana/tokens.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -28,27 +29,27 @@ afterEach(() => chain.control.clear());
 
 const later = (seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
 const mint = () => chain.keys.rewardMint.publicKey;
-const walletOf = (keys: Keypair): TestWallet => ({
+const walletOf = (keys: Signer): TestWallet => ({
   address: keys.publicKey.toBase58(),
   publicKey: keys.publicKey.toBytes(),
   sign: (bytes) => ed25519.sign(bytes, keys.secretKey.subarray(0, 32)),
 });
 /** Sends a transaction and waits until it is finalized. */
-async function land(instructions: TransactionInstruction[], signers: [Keypair, ...Keypair[]]): Promise<void> {
+async function land(instructions: Instruction[], signers: [Signer, ...Signer[]]): Promise<void> {
   const signature = await chain.send(instructions, signers);
   await chain.control.advance(10);
   const { value } = await chain.connection.getSignatureStatus(signature);
   expect(value).toMatchObject({ err: null, confirmationStatus: 'finalized' });
 }
 /** Gives a wallet tokens, and SOL for fees. */
-async function give(gift: { reward?: bigint; usdc?: bigint }, wallet = Keypair.generate()): Promise<Keypair> {
+async function give(gift: { reward?: bigint; usdc?: bigint }, wallet = newSigner()): Promise<Signer> {
   await chain.fundWallet({ lamports: 1_000_000_000, ...gift }, wallet);
   await chain.control.advance(10);
   return wallet;
 }
 /** Signs in a wallet with a token balance. */
-async function player(reward: bigint, of: Pick<TestApp, 'url'> = t): Promise<SignedIn & { keys: Keypair }> {
-  const keys = reward > 0n ? await give({ reward }) : Keypair.generate();
+async function player(reward: bigint, of: Pick<TestApp, 'url'> = t): Promise<SignedIn & { keys: Signer }> {
+  const keys = reward > 0n ? await give({ reward }) : newSigner();
   return { ...(await signIn(of, walletOf(keys))), keys };
 }
 const holds = (who: SignedIn) => jsonOf(who.fetch('/eligibility'), Eligibility);
@@ -94,25 +95,22 @@ test('the session is checked before the balance', async () => {
 });
 
 /** Creates a second token account of the reward mint and moves tokens there. */
-async function moveToSecondAccount(keys: Keypair, amount: bigint): Promise<PublicKey> {
-  const second = Keypair.generate();
+async function moveToSecondAccount(keys: Signer, amount: bigint): Promise<Address> {
+  const second = newSigner();
   const instructions = [
-    SystemProgram.createAccount({
-      fromPubkey: keys.publicKey,
-      newAccountPubkey: second.publicKey,
+    createAccount({
+      payer: keys.publicKey,
+      address: second.publicKey,
       lamports: await chain.connection.getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES),
       space: TOKEN_ACCOUNT_BYTES,
-      programId: TOKEN_PROGRAM,
+      owner: TOKEN_PROGRAM,
     }),
     // The instruction InitializeAccount3.
-    new TransactionInstruction({
-      programId: TOKEN_PROGRAM,
-      keys: [
-        { pubkey: second.publicKey, isSigner: false, isWritable: true },
-        { pubkey: mint(), isSigner: false, isWritable: false },
-      ],
-      data: Buffer.concat([Buffer.from([18]), keys.publicKey.toBuffer()]),
-    }),
+    instruction(
+      TOKEN_PROGRAM,
+      [accountEntry(second.publicKey, true), accountEntry(mint(), false)],
+      Buffer.concat([Buffer.from([18]), keys.publicKey.toBytes()]),
+    ),
     transferChecked({
       from: associatedTokenAddress(keys.publicKey, mint()),
       to: second.publicKey,
@@ -263,7 +261,7 @@ test.each([
 });
 
 test('a mint that does not exist on the chain gives 503', async () => {
-  const odd = await startTestApp({ workers: false, env: { ...chain.env, REWARD_MINT: Keypair.generate().publicKey.toBase58() } });
+  const odd = await startTestApp({ workers: false, env: { ...chain.env, REWARD_MINT: newSigner().publicKey.toBase58() } });
   try {
     const who = await signIn(odd);
     expect(await answerOf(await who.fetch('/eligibility'))).toEqual({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { PublicKey } from '@solana/web3.js';
 import { parseName } from '#platform/solana/names/index.ts';
 import { nameAddresses } from '#platform/solana/names/name-service.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import {
   CERTIFIER,
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 const resolve = (identifier: string) => resolveBy(t, identifier);
-const leadsTo = (name: string, wallet: PublicKey, onCurve = true) => resolvedTo(`${name}.sns`, wallet, onCurve);
+const leadsTo = (name: string, wallet: Address, onCurve = true) => resolvedTo(`${name}.sns`, wallet, onCurve);
 
 describe('the name service', () => {
   test.each([
@@ -165,7 +165,7 @@ describe('a SOL record', () => {
   });
 
   const UNCERTIFIED = 'the SOL record of the name is not certified';
-  test.each<[string, string, (name: string, owner: PublicKey) => TestAccount]>([
+  test.each<[string, string, (name: string, owner: Address) => TestAccount]>([
     [
       'that another wallet certifies',
       'the SOL record of the name is not certified by the wallet in the record',
@@ -181,7 +181,7 @@ describe('a SOL record', () => {
         [1, 3],
         [3, 1],
       ] as const
-    ).map((kinds): [string, string, (name: string, owner: PublicKey) => TestAccount] => [
+    ).map((kinds): [string, string, (name: string, owner: Address) => TestAccount] => [
       `of the kinds ${kinds.join(' and ')}`,
       UNCERTIFIED,
       (name, owner) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { PublicKey } from '@solana/web3.js';
 import { parseName, SOL_MOVED_AT_SLOT } from '#platform/solana/names/index.ts';
 import { recordAddress, SOL_CLASS } from '#platform/solana/names/record-service.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import {
   SOL_CLASS as EXPECTED_CLASS,
@@ -101,7 +101,7 @@ test('a name resolves until it expires', async () => {
 
 const UNREADABLE = 'the name cannot be read: its account has an unexpected layout';
 const PROGRAM = 'the owner of the name is a program, not a wallet';
-test.each<[string, string, (name: string, owner: PublicKey) => TestAccount]>([
+test.each<[string, string, (name: string, owner: Address) => TestAccount]>([
   ['belongs to another program', UNREADABLE, (name, owner) => srs(name, { owner, program: TOKENIZER })],
   ['is not tagged as one', UNREADABLE, (name, owner) => srs(name, { owner, tag: 1 })],
   ['is of another class', UNREADABLE, (name, owner) => srs(name, { owner, recordClass: someone() })],
@@ -122,7 +122,7 @@ test.each<[string, string, (name: string, owner: PublicKey) => TestAccount]>([
 
 /** Builds the accounts of a name that is wrapped in a token of the record service. */
 const wrapped = (name: string) => [srs(name, { owner: keysOf(name).srsMint, kind: 1 }), mintAccount(keysOf(name).srsMint, { program: TOKEN_2022 })];
-const held = (name: string, holder: PublicKey, program = TOKEN_2022) => tokenAccount(someone(), { mint: keysOf(name).srsMint, holder, program });
+const held = (name: string, holder: Address, program = TOKEN_2022) => tokenAccount(someone(), { mint: keysOf(name).srsMint, holder, program });
 
 test('a name that both services wrapped in tokens resolves to the holder of the tokens', async () => {
   const [name, holder] = [freshName(), someone()];
@@ -132,7 +132,7 @@ test('a name that both services wrapped in tokens resolves to the holder of the 
   expect(await resolve(`${name}.sol`)).toEqual(resolvedTo(`${name}.sol`, holder));
 });
 
-test.each<[string, string, (name: string, owner: PublicKey) => TestAccount[]]>([
+test.each<[string, string, (name: string, owner: Address) => TestAccount[]]>([
   ['has no holder', 'the name is wrapped in a token that has no known holder', (name) => wrapped(name)],
   ['is held by a program', PROGRAM, (name) => [...wrapped(name), held(name, someProgram())]],
   [

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { PublicKey } from '@solana/web3.js';
+import type { Address } from '#platform/solana/primitives.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import {
   freshName,
@@ -32,10 +32,10 @@ afterAll(async () => {
 });
 
 const resolve = (identifier: string) => resolveBy(t, identifier);
-const leadsTo = (name: string, wallet: PublicKey) => resolvedTo(`${name}.sns`, wallet);
+const leadsTo = (name: string, wallet: Address) => resolvedTo(`${name}.sns`, wallet);
 const NOBODY = 'the name is wrapped in a token that has no known holder';
 const wrapped = (name: string) => [sns(name, keysOf(name).nftRecord), nftRecord(name), mintAccount(keysOf(name).mint)];
-const held = (name: string, holder: PublicKey, more: { amount?: bigint; state?: number; program?: PublicKey } = {}) =>
+const held = (name: string, holder: Address, more: { amount?: bigint; state?: number; program?: Address } = {}) =>
   tokenAccount(someone(), { mint: keysOf(name).mint, holder, ...more });
 
 test('a wrapped name resolves to the holder of the token, not to its record', async () => {

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { Keypair } from '@solana/web3.js';
 import { z } from 'zod';
 import { withoutKeys } from '#dev/stack/localnet.ts';
 import type { System } from '#dev/stack/system.ts';
+import { addressOfKey } from '#test/support/solana/chain.ts';
 
 const checkout = join(import.meta.dirname, '../../..');
 
@@ -13,7 +13,7 @@ const AuditOutput = z.object({
 
 /** Runs `bin/audit --all`, without signing keys. @returns one sentence per difference */
 export async function audit({ env }: System): Promise<string[]> {
-  const addressOf = (key: string) => Keypair.fromSecretKey(Uint8Array.from(JSON.parse(env[key] ?? '[]'))).publicKey.toBase58();
+  const addressOf = (key: string) => addressOfKey(env[key]).toBase58();
   const addresses = { TREASURY_ADDRESS: addressOf('TREASURY_KEY'), COMMITTER_ADDRESS: addressOf('COMMITTER_KEY') };
   const { code, out, errorOutput } = await run({ ...withoutKeys(env), ...addresses });
   if (code === 0) return [];

@@ -1,4 +1,4 @@
-import { PublicKey } from '@solana/web3.js';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import type { Confirmed } from './confirmed.ts';
 import type { Database } from './database.ts';
@@ -80,7 +80,7 @@ async function differingBalances({ connection }: WalletChain, currency: string, 
   const all = [...due];
   for (let i = 0; i < all.length; i += BATCH) {
     const some = all.slice(i, i + BATCH);
-    const addresses = some.map(([wallet]) => associatedTokenAddress(new PublicKey(wallet), new PublicKey(mint)));
+    const addresses = some.map(([wallet]) => associatedTokenAddress(parseAddress(wallet), parseAddress(mint)));
     const accounts = await connection.getMultipleAccountsInfo(addresses, 'finalized');
     for (const [n, [wallet, amount]] of some.entries()) {
       const has = decodeTokenAccount(accounts[n] ?? null)?.amount ?? 0n;

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { LocalnetControl } from '#dev/localnet/control/control.ts';
 import { describeExit, type ProcessExit } from '#dev/stack/child.ts';
-import type { RestartableProcess, System } from '#dev/stack/system.ts';
+import type { RestartableProcess } from '#dev/stack/process-slot.ts';
+import type { System } from '#dev/stack/system.ts';
 import { type ChaosFault, describeFault, type PlannedFault } from './faults.ts';
 import { breakCommits, cutPostgres, lockTable } from './postgres-faults.ts';
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { Keypair } from '@solana/web3.js';
+import { addressOfKey } from '#test/support/solana/chain.ts';
 import type { Confirmed } from './confirmed.ts';
 import type { Database } from './database.ts';
 
@@ -58,7 +58,7 @@ export async function roundFailures(
 
 /** Verifies a round with `bin/verify-round`, from public data and the chain. */
 function verifyRound(id: string, { url, rpc, committer, leadSec, marginSec }: RoundSources): Promise<string[]> {
-  const address = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(committer))).publicKey.toBase58();
+  const address = addressOfKey(committer).toBase58();
   const pinned = ['--rpc', rpc, '--beacon', `${rpc}/beacon`, '--committer', address];
   const args = [url, id, ...pinned, '--least-lead', String(leadSec), '--least-margin', String(marginSec)];
   return new Promise((resolve) => execFile(COMMAND, args, (error, _out, errorOutput) => resolve(error ? [errorOutput.trim()] : [])));

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Keypair } from '@solana/web3.js';
 import { type System, startSystem } from '#dev/stack/system.ts';
 import { createSecret } from '#test/support/http/webhook.ts';
 import { contradictions } from '#test/support/invariants.ts';
+import { addressOfKey } from '#test/support/solana/chain.ts';
 import { audit } from './audit.ts';
 import { balanceFailures } from './balances.ts';
 import { Client, newKey } from './client.ts';
@@ -89,7 +89,7 @@ async function runOn(
   const { confirmed, violations } = ledger;
   const { urls, localnet, env } = system;
   if (!localnet) throw new Error('the system has no localnet');
-  const treasury = Keypair.fromSecretKey(Uint8Array.from(JSON.parse(env.TREASURY_KEY ?? '[]'))).publicKey;
+  const treasury = addressOfKey(env.TREASURY_KEY);
   const chain = new WalletChain(localnet.url, env.USDC_MINT ?? '', treasury);
   const clientOf = (cookie: string) => Object.assign(new Client(urls, ledger), { cookie });
   const operator = new Client(urls, ledger);

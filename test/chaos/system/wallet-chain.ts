@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Connection, PublicKey, Transaction } from '@solana/web3.js';
-import bs58 from 'bs58';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, memo, transferChecked } from '#platform/solana/tokens.ts';
-import { connect } from '#test/support/solana/chain.ts';
+import { connect, signedBy, type TestConnection } from '#test/support/solana/chain.ts';
 import type { TestWallet } from '#test/support/wallet.ts';
 
 const STEP_MS = 100;
@@ -13,14 +12,14 @@ const PAYMENT_TIMEOUT_MS = 60_000;
 
 /** Sends the transactions of wallets, through the second node, which has no faults. */
 export class WalletChain {
-  readonly connection: Connection;
+  readonly connection: TestConnection;
   readonly #url: string;
-  readonly #mint: PublicKey;
-  readonly #treasury: PublicKey;
+  readonly #mint: Address;
+  readonly #treasury: Address;
 
-  constructor(url: string, mint: string, treasury: PublicKey) {
+  constructor(url: string, mint: string, treasury: Address) {
     this.#url = url;
-    this.#mint = new PublicKey(mint);
+    this.#mint = parseAddress(mint);
     this.#treasury = treasury;
     this.connection = connect(`${url}/second`);
   }
@@ -41,8 +40,8 @@ export class WalletChain {
     const end = performance.now() + PAYMENT_TIMEOUT_MS;
     const latest = await this.#try(() => this.connection.getLatestBlockhash('finalized'));
     if (latest === undefined) return null;
-    const owner = new PublicKey(key.address);
-    const transaction = new Transaction({ feePayer: owner, ...latest }).add(
+    const owner = parseAddress(key.address);
+    const instructions = [
       transferChecked({
         from: associatedTokenAddress(owner, this.#mint),
         to: associatedTokenAddress(this.#treasury, this.#mint),
@@ -52,13 +51,11 @@ export class WalletChain {
         amount,
       }),
       memo(text),
-    );
-    const bytes = key.sign(transaction.serializeMessage());
-    transaction.addSignature(owner, Buffer.from(bytes));
-    const signature = bs58.encode(bytes);
+    ];
+    const { signature, bytes } = signedBy(key, instructions, latest.blockhash);
     signed(signature);
     while (performance.now() < end && !isOver()) {
-      await this.#try(() => this.connection.sendRawTransaction(transaction.serialize(), { skipPreflight: true, maxRetries: 0 }));
+      await this.#try(() => this.connection.sendRawTransaction(bytes, { skipPreflight: true, maxRetries: 0 }));
       await sleep(STEP_MS);
       const status = await this.#try(() => this.connection.getSignatureStatus(signature, { searchTransactionHistory: true }));
       if (status?.value?.confirmationStatus === 'finalized') return status.value.err === null ? signature : null;

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readConfig } from '#config';
 import { openContext } from '#context';
-import { clockOffsetSec } from '#dev/stack/dev.ts';
+import { clockOffsetSec, parseArguments } from '#dev/stack/dev.ts';
 import { createDatabase, testRedisUrl } from '#test/support/database.ts';
 
 const migrate = join(import.meta.dirname, '../../../src/migrate.ts');
@@ -56,12 +56,13 @@ test('production refuses a clock offset', () => {
 
 test('bin/dev --at gives the offset to the system time in seconds and accepts only a future time on the localnet', () => {
   const now = Date.parse('2026-12-27T06:00:00Z');
-  const at = ['--at', '2026-12-28T06:00:00Z'];
-  expect(clockOffsetSec(at, {}, now)).toBe(86_400);
-  expect(clockOffsetSec(['--at=2026-12-27T07:00:01+01:00'], {}, now)).toBe(1);
-  expect(clockOffsetSec([], {}, now)).toBe(0);
-  expect(clockOffsetSec([], { CLOCK_OFFSET_SEC: '-60' }, now)).toBe(-60);
-  expect(() => clockOffsetSec(['--at', '2026-12-26T06:00:00Z'], {}, now)).toThrow('--at must be a future time');
-  expect(() => clockOffsetSec(['--at', 'tomorrow'], {}, now)).toThrow('--at must be a future time');
-  expect(() => clockOffsetSec(at, { SOLANA_RPC_URL: 'https://rpc.test' }, now)).toThrow('unset SOLANA_RPC_URL');
+  const at = '2026-12-28T06:00:00Z';
+  const offset = (args: string[], env = {}) => clockOffsetSec(parseArguments(args).at, env, now);
+  expect(offset(['--at', at])).toBe(86_400);
+  expect(offset(['--at=2026-12-27T07:00:01+01:00'])).toBe(1);
+  expect(offset([])).toBe(0);
+  expect(offset([], { CLOCK_OFFSET_SEC: '-60' })).toBe(-60);
+  expect(() => offset(['--at', '2026-12-26T06:00:00Z'])).toThrow('--at must be a future time');
+  expect(() => offset(['--at', 'tomorrow'])).toThrow('--at must be a future time');
+  expect(() => offset(['--at', at], { SOLANA_RPC_URL: 'https://rpc.test' })).toThrow('unset SOLANA_RPC_URL');
 });

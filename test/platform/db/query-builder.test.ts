@@ -42,3 +42,16 @@ test('A built query and an SQL fragment take their values as parameters', async 
 test('A query that a caller executes on the builder itself is refused', async () => {
   await expect(insertKey('two').execute()).rejects.toThrow('a query builder has no connection; pass the query to run()');
 });
+
+test('The values of enumerated columns and booleans stand in the SQL text, so that partial indexes can be used; other values are parameters', () => {
+  const query = build
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('state', 'in', ['received', 'failed'])
+    .where('id', '=', `o'clock`)
+    .where(sql<boolean>`true`, '=', true);
+  const { sql: text, parameters } = query.compile();
+  expect(text).toContain(`"state" in ('received', 'failed')`);
+  expect(text).toContain('= true');
+  expect(parameters).toEqual([`o'clock`]);
+});

@@ -5,7 +5,7 @@ import { type BeaconChain, QUICKNET, roundAt, timeOf } from '#lib/draw/beacon-ch
 import { commitmentMemo } from '#lib/draw/commitment.ts';
 import { type Beacon, type BeaconResult, openBeacon, verifySignature } from '#platform/solana/beacon/index.ts';
 import { memo } from '#platform/solana/tokens.ts';
-import { bytesOf, uuidOf } from '#test/lib/draw-rounds.ts';
+import { bytesOf, uuidOf } from '#test/lib/draw/rounds.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { type FaultyMirror, type MirrorResponse, startFaultyMirror } from './beacon-mirror.ts';

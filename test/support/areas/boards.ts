@@ -4,6 +4,7 @@ import {
   applyToBoard,
   boardKeys,
   gameBoard,
+  LEDGER_CAUSES,
   type LedgerEntry,
   openDay,
   raiseBests,
@@ -45,12 +46,14 @@ async function write(app: App, way: BoardUpdate, work: (tx: Tx) => Promise<{ row
 /** Grants points, or takes points back. @returns UTC day number of the entry */
 export function givePoints(
   app: App,
-  entry: Pick<LedgerEntry, 'wallet' | 'points'> & Partial<LedgerEntry>,
+  { kind = 'game', reason, ...entry }: Pick<LedgerEntry, 'wallet' | 'points'> & Partial<Pick<LedgerEntry, 'kind' | 'reason' | 'mode' | 'rewards'>>,
   way: BoardUpdate = 'apply',
 ): Promise<number> {
   return write(app, way, async (tx) => {
     const open = await openDay(tx);
-    const full = { mode: 'regular', kind: 'game', reason: 'test', source: 'test', sourceId: randomUUID(), rewards: true, ...entry } as const;
+    const cause = LEDGER_CAUSES.find((one) => one.kind === kind && (reason === undefined || one.reason === reason));
+    if (!cause) throw new Error(`no ledger entry of the kind ${kind} has the reason ${reason}`);
+    const full = { mode: 'regular', sourceId: randomUUID(), rewards: true, ...cause, ...entry } as const;
     return { rows: await appendPoints(tx, open, [full]), day: open.day };
   });
 }

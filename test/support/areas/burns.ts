@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { type Keypair, type PublicKey, TransactionInstruction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import { creditBurns, type FinalizedTransaction } from '#areas/burns/credit.ts';
 import { ingestBurns } from '#areas/burns/ingest.ts';
@@ -7,6 +6,7 @@ import { activateEvent, createEvent, endEvent } from '#areas/burns/lifecycle.ts'
 import { type BurnEventRow, readActiveEvent } from '#areas/burns/rows.ts';
 import type { BurnSource } from '#areas/burns/schemas.ts';
 import type { App } from '#platform/app.ts';
+import { type Address, accountEntry, type Instruction, instruction, type Signer } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, TOKEN_PROGRAM, u64 } from '#platform/solana/tokens.ts';
 import type { RewardsTest } from '../solana/claims.ts';
 import { sql } from './boards.ts';
@@ -57,45 +57,35 @@ export const creditAll = (app: App, event: BurnEventRow, transactions: readonly 
  * @param amount base units
  * @param signers the accounts that sign
  */
-export function tokenInstruction(
-  number: number,
-  amount: bigint,
-  accounts: readonly PublicKey[],
-  ...signers: readonly Keypair[]
-): TransactionInstruction {
-  const isSigner = (pubkey: PublicKey) => signers.some(({ publicKey }) => publicKey.equals(pubkey));
+export function tokenInstruction(number: number, amount: bigint, accounts: readonly Address[], ...signers: readonly Signer[]): Instruction {
+  const isSigner = (pubkey: Address) => signers.some(({ publicKey }) => publicKey.equals(pubkey));
   const data = [Buffer.from([number]), u64(amount), ...(number === BURN_CHECKED ? [Buffer.from([6])] : [])];
-  const keys = accounts.map((pubkey) => ({ pubkey, isSigner: isSigner(pubkey), isWritable: true }));
-  return new TransactionInstruction({ programId: TOKEN_PROGRAM, keys, data: Buffer.concat(data) });
+  const entries = accounts.map((address) => accountEntry(address, true, isSigner(address)));
+  return instruction(TOKEN_PROGRAM, entries, Buffer.concat(data));
 }
 export const BURN = 8;
 const BURN_CHECKED = 15;
 
 /** Returns the token account of a wallet, by default for the reward token. */
-export const tokenAccountOf = (t: RewardsTest, { publicKey }: { publicKey: PublicKey }, mint = t.chain.keys.rewardMint.publicKey): PublicKey =>
+export const tokenAccountOf = (t: RewardsTest, { publicKey }: { publicKey: Address }, mint = t.chain.keys.rewardMint.publicKey): Address =>
   associatedTokenAddress(publicKey, mint);
 
 /** Builds a burn instruction, base units, by default of the reward token. */
-export const burn = (t: RewardsTest, owner: Keypair, amount: bigint, mint = t.chain.keys.rewardMint.publicKey): TransactionInstruction =>
+export const burn = (t: RewardsTest, owner: Signer, amount: bigint, mint = t.chain.keys.rewardMint.publicKey): Instruction =>
   tokenInstruction(BURN_CHECKED, amount, [tokenAccountOf(t, owner, mint), mint, owner.publicKey], owner);
 
 /** Builds an instruction that references the reward mint and changes nothing: it creates an account that exists. */
-export const openTokenAccount = (t: RewardsTest, owner: Keypair): TransactionInstruction =>
+export const openTokenAccount = (t: RewardsTest, owner: Signer): Instruction =>
   createAssociatedTokenAccount(owner.publicKey, owner.publicKey, t.chain.keys.rewardMint.publicKey);
 
 export const burnMemo = (event: { id: string }, source: BurnSource | string = 'game') => memo(`burn:${event.id}:${source}`);
 
 /** Creates a funded wallet with SOL and reward tokens. */
-export const newBurner = (t: RewardsTest): Promise<Keypair> => t.chain.fundWallet({ lamports: 1_000_000_000, reward: 1_000_000_000n });
+export const newBurner = (t: RewardsTest): Promise<Signer> => t.chain.fundWallet({ lamports: 1_000_000_000, reward: 1_000_000_000n });
 
 /** Sends a burn for an event. @returns the signature, without waiting for finalization */
-export const burnFor = (
-  t: RewardsTest,
-  keys: Keypair,
-  event: { id: string },
-  amount: bigint,
-  source: BurnSource | string = 'game',
-): Promise<string> => t.chain.send([burn(t, keys, amount), burnMemo(event, source)], [keys]);
+export const burnFor = (t: RewardsTest, keys: Signer, event: { id: string }, amount: bigint, source: BurnSource | string = 'game'): Promise<string> =>
+  t.chain.send([burn(t, keys, amount), burnMemo(event, source)], [keys]);
 
 /** Waits until all transactions are finalized, then runs `ingestBurns`. */
 export async function ingestFinal(t: RewardsTest, signatures: readonly string[], app: App = t.app): Promise<void> {
@@ -117,7 +107,7 @@ export const slotOf = async (t: RewardsTest, signature: string): Promise<number>
   (await t.chain.connection.getSignatureStatus(signature, { searchTransactionHistory: true })).value?.slot ?? 0;
 
 /** Sends transactions that reference the reward mint and burn nothing, all in one slot. @returns the last signature */
-export async function fillSlot(t: RewardsTest, payer: Keypair, n: number): Promise<string> {
+export async function fillSlot(t: RewardsTest, payer: Signer, n: number): Promise<string> {
   const { control, connection } = t.chain;
   await control.pause();
   const { blockhash } = await connection.getLatestBlockhash();

@@ -1,7 +1,7 @@
-import { PublicKey } from '@solana/web3.js';
 import { type CreatedPayment, type Currency, createPayments, type Payment, type PaymentRequest, type PaymentState } from '#areas/payouts';
 import { planPayouts } from '#jobs/payouts.ts';
 import { statement } from '#platform/db/sql.ts';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { startTestApp, type TestApp } from '../app.ts';
 import { startTestChain, type TestChain } from '../solana/chain.ts';
@@ -84,12 +84,12 @@ export async function untilPaid(
   return rows;
 }
 
-export const mintOf = (t: PayoutsTest, currency: Currency): PublicKey =>
+export const mintOf = (t: PayoutsTest, currency: Currency): Address =>
   (currency === 'usdc' ? t.chain.keys.usdcMint : t.chain.keys.rewardMint).publicKey;
 
 /** Returns the address of a wallet's token account. */
-export const accountOf = (t: PayoutsTest, wallet: string, currency: Currency = 'usdc'): PublicKey =>
-  associatedTokenAddress(new PublicKey(wallet), mintOf(t, currency));
+export const accountOf = (t: PayoutsTest, wallet: string, currency: Currency = 'usdc'): Address =>
+  associatedTokenAddress(parseAddress(wallet), mintOf(t, currency));
 
 /** Reads the finalized balances of wallets; 0 when a wallet has no token account. */
 export async function balancesOf(t: PayoutsTest, wallets: readonly string[], currency: Currency = 'usdc'): Promise<bigint[]> {
@@ -110,7 +110,7 @@ export async function openAccounts(t: PayoutsTest, wallets: readonly string[], c
   const { mintAuthority } = t.chain.keys;
   await Promise.all(
     wallets.map((wallet) =>
-      t.chain.send([createAssociatedTokenAccount(mintAuthority.publicKey, new PublicKey(wallet), mintOf(t, currency))], [mintAuthority]),
+      t.chain.send([createAssociatedTokenAccount(mintAuthority.publicKey, parseAddress(wallet), mintOf(t, currency))], [mintAuthority]),
     ),
   );
   await retryUntilPass(async () => {

@@ -7,7 +7,7 @@ import { parseMemo } from '#lib/draw/commitment.ts';
 import type { Entry } from '#lib/draw/entry.ts';
 import { parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
-import { addressOf, CHAIN, finished, uuidOf } from '#test/lib/draw-rounds.ts';
+import { addressOf, CHAIN, finished, uuidOf } from '#test/lib/draw/rounds.ts';
 import { sql } from './boards.ts';
 
 /** A stored round and the values that it was built from. */
@@ -115,9 +115,12 @@ async function storeCommitment(
   hash: string,
   sequence: number,
 ): Promise<void> {
-  await sql(app, 'insert into commitments values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
-    ...[sequence, round, previous, memo, hash, committer, signature, slot, blockhash, blockTime],
-  ]);
+  await sql(
+    app,
+    `insert into commitments (sequence, round, previous, memo, hash, committer, signature, slot, blockhash, block_time)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [sequence, round, previous, memo, hash, committer, signature, slot, blockhash, blockTime],
+  );
 }
 
 async function storeWinners(app: App, round: string, { winners }: Audit): Promise<void> {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
-import { type Keypair, PublicKey, type TransactionInstruction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import type { z } from 'zod';
 import { postRound } from '#areas/lottery/legacy/routes.ts';
 import type { LegacyRoundTerms } from '#areas/lottery/legacy/schemas.ts';
+import { type Address, type Instruction, parseAddress, type Signer } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '#platform/solana/tokens.ts';
 import { clientOf } from '../http/client.ts';
 import type { RewardsTest } from '../solana/claims.ts';
@@ -14,7 +14,7 @@ import { retryUntilPass } from './player.ts';
 
 /** A wallet with a session, SOL, stablecoin and the reward token. */
 export interface Payer extends SignedIn {
-  readonly keys: Keypair;
+  readonly keys: Signer;
 }
 
 /** Initial balance of a payer, base units of each token. */
@@ -41,7 +41,7 @@ export const inMs = (t: RewardsTest, ms: number): string => new Date(t.clock.now
 /** Returns a transfer; by default of stablecoin to the treasury. */
 export function pay(
   t: RewardsTest,
-  from: Keypair,
+  from: Signer,
   amount: bigint,
   { mint = t.chain.keys.usdcMint.publicKey, to = t.chain.keys.treasury.publicKey } = {},
 ) {
@@ -60,7 +60,7 @@ export const payFor = (t: RewardsTest, payer: Payer, round: { id: string }, amou
   t.chain.send([pay(t, payer.keys, amount), memo(round.id)], [payer.keys]);
 
 /** Returns the instruction that opens a stablecoin account of another wallet. */
-export const openAccount = (t: RewardsTest, payer: Keypair, owner: PublicKey): TransactionInstruction =>
+export const openAccount = (t: RewardsTest, payer: Signer, owner: Address): Instruction =>
   createAssociatedTokenAccount(payer.publicKey, owner, t.chain.keys.usdcMint.publicKey);
 
 /** Waits until a transaction is finalized. */
@@ -75,7 +75,7 @@ export async function untilFinal(t: RewardsTest, signature: string): Promise<str
 /** Reads a wallet's finalized balance of a currency, base units. */
 export async function balanceOf(t: RewardsTest, wallet: string, currency: 'usdc' | 'reward' = 'usdc'): Promise<bigint> {
   const { usdcMint, rewardMint } = t.chain.keys;
-  const account = associatedTokenAddress(new PublicKey(wallet), (currency === 'usdc' ? usdcMint : rewardMint).publicKey);
+  const account = associatedTokenAddress(parseAddress(wallet), (currency === 'usdc' ? usdcMint : rewardMint).publicKey);
   return BigInt((await t.chain.connection.getTokenAccountBalance(account, 'finalized')).value.amount);
 }
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A TCP proxy to a server. Tests can close its connections, or make them hang. */
 export interface TcpProxy {
@@ -34,7 +36,11 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
       });
     }
   });
-  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const listen = async (port: number): Promise<void> => {
+    const listening = once(server, 'listening');
+    server.listen(port, '127.0.0.1');
+    await listening;
+  };
   const shut = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
@@ -51,7 +57,8 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
     },
     async open() {
       isBlocked = false;
-      if (!server.listening) await listen(port);
+      // While the proxy was shut, an outgoing connection of another process may have taken the port for a moment.
+      for (let tries = 1; !server.listening; tries++) await listen(port).catch((error: unknown) => (tries < 20 ? sleep(250) : Promise.reject(error)));
     },
     close: async () => {
       if (server.listening) await shut();

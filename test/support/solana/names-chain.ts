@@ -18,7 +18,9 @@ const MAX_SLOTS = 10_000_000;
 /** Starts a cluster behind a proxy that adds `getTokenLargestAccounts`. */
 export async function startNamesChain(): Promise<NamesChain> {
   const chain = await startTestChain();
-  const server = createServer((request, response) => void answer(chain, request, response));
+  const server = createServer((request, response) => {
+    answer(chain, request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {

@@ -4,7 +4,6 @@ import { Keypair, NONCE_ACCOUNT_LENGTH, NonceAccount, PublicKey, SystemProgram, 
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { rpc } from '#platform/solana/solana.ts';
 import {
   type FailedTransaction,
   type LandedTransaction,
@@ -102,7 +101,7 @@ export const newPayment = (lamports = 2_000_000) => `${Keypair.generate().public
 /** Returns the finalized balance of a subject's address, lamports. */
 export async function receivedLamports(app: App, subject: string): Promise<number> {
   const [address = ''] = subject.split(':');
-  return await rpc(() => app.chain.connection.getBalance(new PublicKey(address), 'finalized'));
+  return (await app.chain.node.account(new PublicKey(address), 'finalized')).account?.lamports ?? 0;
 }
 
 const states = statement<{ subject: string; state: string }>(
@@ -186,7 +185,7 @@ export function killableApp(app: App, at: number, when: 'before' | 'after'): Kil
   // A database transaction is rolled back when an operation in it is killed, but not after its commit.
   const tx: App['tx'] = (work) => step(() => app.tx((inner) => work(within(inner))));
   const within = (inner: Tx): Tx => ({ ...inner, query: (statement, values) => step(() => inner.query(statement, values)) });
-  const chain = Object.create(app.chain, { connection: { value: stepping(app.chain.connection) } });
+  const chain = Object.create(app.chain, { node: { value: stepping(app.chain.node) } });
   return {
     app: { ...app, tx, db: stepping(app.db), queues: { ...app.queues, add: (jobs) => step(() => app.queues.add(jobs)) }, chain },
     get operations() {

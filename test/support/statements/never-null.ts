@@ -4,18 +4,12 @@
  */
 export const NEVER_NULL: Readonly<Record<string, string>> = {
   'lock_active_chat_round.parameters': 'An active round has its parameters (check of the table rounds).',
-  'read_landed_commitment.signature': 'A commitment with a memo has a signature and a blockhash (check of the table commitments).',
-  'read_landed_commitment.blockhash': 'A commitment with a memo has a signature and a blockhash (check of the table commitments).',
   'select_quest_entries.factors': 'An entry of a quest has its factors (src/areas/quests/completions.ts).',
   'find_idempotency_key.status': 'The transaction that inserts the key also stores the status, so a committed key has a status.',
   'select_checking_ticket.signature': 'A ticket that is being checked has a signature (check of the table tickets).',
   'select_checking_ticket.parameters': 'A round with tickets has its parameters (check of the table rounds).',
   'take_due_tickets.signature': 'A ticket that is being checked has a signature (check of the table tickets).',
   'select_winners.matches': 'A winner of a chat round has a number of matches (src/areas/lottery/lifecycle).',
-  'select_finalized_rounds.title': 'A chat round has a title (check of the table rounds).',
-  'select_finalized_rounds.prizes': 'A chat round has prizes (check of the table rounds).',
-  'select_epoch_to_commit.root': 'A computed epoch has a root and leaves, and the caller reads them only in this state.',
-  'select_epoch_to_commit.leaves': 'A computed epoch has a root and leaves, and the caller reads them only in this state.',
   'commit_epochs.leaves': 'A computed epoch has leaves.',
   'select_followed_epochs.root': 'An opened epoch has a root and leaves.',
   'select_followed_epochs.leaves': 'An opened epoch has a root and leaves.',

@@ -1,4 +1,4 @@
-import { addressOf } from '#test/lib/draw-rounds.ts';
+import { addressOf } from '#test/lib/draw/rounds.ts';
 
 /** A path in a JSON value. */
 export type Path = readonly (string | number)[];

@@ -68,6 +68,13 @@ export const MONEY_CORRUPTIONS: readonly Corruption[] = [
   ['outbox', `update outbox_counter set publication = publication + 1`, /^the last event has number/],
   ['outbox', `insert into outbox (type, payload, at) values ('none', '{}', ${HOURS_AGO})`, /^1 events have been waiting for a number/],
   ['record-chains', `update game_records set previous_hash = hash where sequence = 2`, /^record 2 of \w+ in alpha does not follow/],
+  ['record-chains', `update game_records set content_hash = hash where sequence = 1`, /^record 1 of \w+ in alpha does not follow/],
+  ['record-chains', `update game_records set salt = null, record = null where sequence = 1`, /^record 1 of \w+ in alpha is erased, but the log/],
+  [
+    'record-chains',
+    `insert into game_record_erasures (record_id, erased_by, reason) select id, 'a', 'b' from game_records where sequence = 2`,
+    /^record 2 of \w+ in alpha is in the log of erasures, but it is not erased$/,
+  ],
   [
     'webhooks',
     `insert into webhook_deliveries (source, id, body_hash, body, received_at) values ('x', 'one', '', '', ${HOURS_AGO})`,

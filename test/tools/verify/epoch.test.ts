@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Keypair } from '@solana/web3.js';
+import { newSigner } from '#platform/solana/primitives.ts';
 import { DAY, insertClosedDay, randomWallet, setRules, trigger } from '#test/support/areas/epochs.ts';
 import { type RewardsTest, startRewardsTest, untilEpoch } from '#test/support/solana/claims.ts';
 import { send } from '#test/support/wallet.ts';
@@ -66,7 +66,7 @@ const onChain = (change: object) => (text: string) => {
   const epoch = JSON.parse(text);
   return JSON.stringify({ ...epoch, onChain: { ...epoch.onChain, ...change } });
 };
-const other = Keypair.generate().publicKey.toBase58();
+const other = newSigner().publicKey.toBase58();
 
 test('a true epoch is verified, without and with pinned addresses', async () => {
   const { program, epochAuthority, rewardMint } = t.chain.keys;

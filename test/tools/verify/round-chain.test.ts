@@ -2,7 +2,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Keypair, PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { createPayments, type PaymentRequest } from '#areas/payouts';
 import type { LandedCommitment } from '#lib/draw/audit.ts';
@@ -10,8 +9,9 @@ import { type BeaconChain, roundToCommit, timeOf } from '#lib/draw/beacon-chain.
 import { commitmentHash, commitmentMemo, NO_PREVIOUS } from '#lib/draw/commitment.ts';
 import { type Entry, entriesRoot } from '#lib/draw/entry.ts';
 import { parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
+import { newSigner, parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, mintTo } from '#platform/solana/tokens.ts';
-import { addressOf, chatParameters, entriesOf, uuidOf } from '#test/lib/draw-rounds.ts';
+import { addressOf, chatParameters, entriesOf, uuidOf } from '#test/lib/draw/rounds.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
@@ -67,7 +67,7 @@ beforeAll(async () => {
   beacon = await readBeaconChain(`${t.chain.localnet.url}/beacon`);
   await t.chain.fundWallet(undefined, committer);
   const timing = { leadSec: LEAD_SEC, marginSec: 1 };
-  const winners = Array.from({ length: 3 }, () => Keypair.generate().publicKey.toBase58());
+  const winners = Array.from({ length: 3 }, () => newSigner().publicKey.toBase58());
   const mint = rewardMint.publicKey.toBase58();
   const prizes = [{ amount: '500', mint }];
   const parameters = (name: string) => chatParameters({ ...timing, round: uuidOf(name), prizes, range: 5, maxEntriesPerWallet: 9 });
@@ -101,7 +101,7 @@ async function pay(round: StoredRound | undefined): Promise<void> {
   const winner = round?.audit.winners?.[0];
   if (!round || !winner) throw new Error('the round has no winner');
   const { mintAuthority, rewardMint } = t.chain.keys;
-  const wallet = new PublicKey(winner.wallet);
+  const wallet = parseAddress(winner.wallet);
   const account = associatedTokenAddress(wallet, rewardMint.publicKey);
   const signature = await sendAs(t, mintAuthority, [
     createAssociatedTokenAccount(mintAuthority.publicKey, wallet, rewardMint.publicKey),

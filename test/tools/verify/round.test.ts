@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { commitmentHash } from '#lib/draw/commitment.ts';
 import type { TrustAnchors } from '#lib/draw/verify.ts';
 import { verifySignature } from '#platform/solana/beacon/index.ts';
-import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, uuidOf } from '#test/lib/draw-rounds.ts';
+import { addressOf, CHAIN, COMMITTER, chatParameters, entriesOf, finished, uuidOf } from '#test/lib/draw/rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';

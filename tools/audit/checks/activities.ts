@@ -73,7 +73,7 @@ export const activityChecks = [
     `with due as (
        select wallet::text as source_id, 'bind' as kind, referrer as wallet, null as game_id, 0::int8 as amount from referrals
        union all select id::text, 'clip', wallet, game_id, 0 from clips where state in ('ready', 'removing', 'removed')
-       union all select signature || ':' || index, 'burn', wallet, event_id::text, least(amount, 9223372036854775807)::int8 from burns)
+       union all select concat_ws(':', signature, index, to_char(block_time at time zone 'UTC', 'YYYY-MM-DD')), 'burn', wallet, event_id::text, least(amount, 9223372036854775807)::int8 from burns)
      select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
      from due d full join (select * from activities where kind in ('bind', 'clip', 'burn')) a using (source_id, kind)
      where (d.wallet, d.game_id, d.amount) is distinct from (a.wallet, a.game_id, a.amount)
@@ -83,6 +83,14 @@ export const activityChecks = [
      where kind = 'link' and day > ${DAY} - 29
        and not exists (select from linked_accounts l where l.platform || ':' || l.account_id = a.source_id)
        and not exists (select from unlinked_accounts u where u.platform || ':' || u.account_id = a.source_id)`,
+  ),
+  databaseCheck(
+    'cause-days',
+    'cause_day of each ledger row and of each activity is the UTC day that the id of its cause contains',
+    `select format('ledger row %s %s: cause_day is %s, but must be %s', source, source_id, cause_day, cause_day(source, source_id)) as what
+     from ledger where day >= ${FROM} and cause_day is distinct from cause_day(source, source_id)
+     union all select format('activity %s %s: cause_day is %s, but must be %s', kind, source_id, cause_day, cause_day(kind, source_id))
+     from activities where day >= ${FROM} and cause_day is distinct from cause_day(kind, source_id)`,
   ),
   databaseCheck(
     'activity-batches',

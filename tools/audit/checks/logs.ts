@@ -18,19 +18,19 @@ const adminAudit: Check = {
 interface GameRecord {
   readonly id: string;
   readonly place: string;
+  readonly salt: Buffer;
   readonly record: unknown;
-  readonly previous_hash: Buffer;
-  readonly hash: Buffer;
+  readonly content_hash: Buffer;
 }
 const PAGE = 1_000;
-// Ids sort by time, so the largest ids are the newest records.
+// Ids sort by time, so the largest ids are the newest records. An erased record has no salt and no content.
 const SELECT_RECORDS = `
-  select id::text, format('%s of %s in %s', sequence, wallet, game_id) as place, record, previous_hash, hash
-  from game_records where id < $1::uuid order by id desc limit ${PAGE}`;
+  select id::text, format('%s of %s in %s', sequence, wallet, game_id) as place, salt, record, content_hash
+  from game_records where id < $1::uuid and salt is not null order by id desc limit ${PAGE}`;
 
 const recordHashes: Check = {
   name: 'record-hashes',
-  invariant: 'the newest game records match their hashes',
+  invariant: 'the newest game records match their content hashes, unless their content is erased',
   live: true,
   async run({ db, scope }) {
     const found = new DifferenceList();
@@ -38,8 +38,8 @@ const recordHashes: Check = {
     let last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
     for (let read = 0; read < maxRecords; read += PAGE) {
       const rows: GameRecord[] = await db.query<GameRecord>({ text: SELECT_RECORDS }, [last]);
-      for (const { place, record, previous_hash: previous, hash } of rows) {
-        if (!createHash('sha256').update(previous).update(canonicalize(record)).digest().equals(hash))
+      for (const { place, salt, record, content_hash: hash } of rows) {
+        if (!createHash('sha256').update(salt).update(canonicalize(record)).digest().equals(hash))
           found.add(`record ${place} does not match its hash`);
       }
       last = rows.at(-1)?.id ?? last;
@@ -54,12 +54,16 @@ export const logChecks = [
   adminAudit,
   databaseCheck(
     'record-chains',
-    'records of a wallet in a game are numbered without gaps, and each contains the hash of the previous one',
+    'records of a wallet in a game are numbered without gaps, the hash of each covers its content hash and the hash of the previous one, and each erased record has an entry in the log of erasures',
     `select format('record %s of %s in %s does not follow the previous record', sequence, wallet, game_id) as what from (
-       select sequence, wallet, game_id, previous_hash, row_number() over chain as n,
+       select sequence, wallet, game_id, previous_hash, hash, content_hash, row_number() over chain as n,
          lag(hash, 1, decode(repeat('00', 32), 'hex')) over chain as before
        from game_records window chain as (partition by wallet, game_id order by sequence)) r
-     where sequence <> n or previous_hash <> before`,
+     where sequence <> n or previous_hash <> before or hash <> sha256(previous_hash || content_hash)
+     union all select format('record %s of %s in %s is erased, but the log of erasures does not contain it', sequence, wallet, game_id)
+     from game_records r where salt is null and not exists (select from game_record_erasures e where e.record_id = r.id)
+     union all select format('record %s of %s in %s is in the log of erasures, but it is not erased', sequence, wallet, game_id)
+     from game_record_erasures e join game_records r on r.id = e.record_id where r.salt is not null`,
   ),
   recordHashes,
   databaseCheck(

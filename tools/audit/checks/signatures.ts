@@ -1,5 +1,4 @@
-import type { SignatureStatus } from '@solana/web3.js';
-import { rpc } from '#platform/solana/solana.ts';
+import type { TransactionStatus } from '#platform/solana/rpc-node.ts';
 import { Candidates } from '../candidates.ts';
 import type { AuditContext, Check } from '../check.ts';
 
@@ -35,18 +34,17 @@ const SELECT_RECORDED = (days: string, limit: string) => `
   select a.signature, t.kind || ' ' || t.subject, 'unclear', null
   from chain_transactions t join chain_attempts a on a.transaction_id = t.id and a.state in ('signed', 'sent', 'confirmed') where t.state = 'manual'`;
 
-async function statusesOf({ chain }: AuditContext, recorded: readonly RecordedSignature[]): Promise<(SignatureStatus | null)[]> {
+async function statusesOf({ chain }: AuditContext, recorded: readonly RecordedSignature[]): Promise<readonly (TransactionStatus | null)[]> {
   const signatures = recorded.map(({ signature }) => signature);
-  const options = { searchTransactionHistory: true };
-  const { value } = await rpc(() => chain.connection.getSignatureStatuses(signatures, options));
-  const { second } = chain;
-  if (second === null || value.every((status) => status !== null)) return value;
-  const others = await rpc(() => second.getSignatureStatuses(signatures, options));
-  return value.map((status, i) => status ?? others.value[i] ?? null);
+  const { node, second } = chain;
+  const { statuses } = await node.statuses(signatures, { searchHistory: true });
+  if (second === null || statuses.every((status) => status !== null)) return statuses;
+  const others = await second.statuses(signatures, { searchHistory: true });
+  return statuses.map((status, i) => status ?? others.statuses[i] ?? null);
 }
 
 /** Compares a stored outcome with the status on the chain. Returns the difference as a sentence, or null when both match. */
-function findFault({ signature, about, end }: RecordedSignature, status: SignatureStatus | null): string | null {
+function findFault({ signature, about, end }: RecordedSignature, status: TransactionStatus | null): string | null {
   const what = `${about}: transaction ${signature}`;
   const isFinal = status?.confirmationStatus === 'finalized';
   if (end === 'unclear') return isFinal ? `${what} is finalized, but the database waits for an operator` : null;
@@ -67,7 +65,7 @@ export const signatures: Check = {
     const { scope, db, chain } = audit;
     const sql = scope.all ? SELECT_RECORDED('36500', 'all') : SELECT_RECORDED(String(Math.trunc(scope.days)), String(Math.trunc(scope.sample)));
     const recorded = await db.query<RecordedSignature>({ text: sql });
-    const firstBlock = recorded.length === 0 ? 0 : await rpc(() => chain.connection.getFirstAvailableBlock());
+    const firstBlock = recorded.length === 0 ? 0 : await chain.node.firstBlock();
     const verifiable = recorded.filter(({ slot }) => slot === null || slot >= firstBlock);
     if (verifiable.length === 0 && recorded.length > 0)
       throw new Error(

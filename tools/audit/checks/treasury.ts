@@ -1,5 +1,5 @@
-import { PublicKey } from '@solana/web3.js';
-import { rpc } from '#platform/solana/solana.ts';
+import type { TokenBalance } from '#platform/solana/fetched-transaction.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { type AuditContext, type Check, DifferenceList, databaseCheck } from '../check.ts';
 
@@ -51,8 +51,8 @@ const treasury: Check = {
         throw new Error(
           `${amount} ${currency} are owed, but the address of the treasury or of the mint is unknown; set TREASURY_ADDRESS and ${currency.toUpperCase()}_MINT`,
         );
-      const address = associatedTokenAddress(new PublicKey(accounts.treasury), new PublicKey(mint));
-      const held = decodeTokenAccount(await rpc(() => audit.chain.connection.getAccountInfo(address, 'finalized')))?.amount ?? 0n;
+      const address = associatedTokenAddress(parseAddress(accounts.treasury), parseAddress(mint));
+      const held = decodeTokenAccount((await audit.chain.node.account(address, 'finalized')).account)?.amount ?? 0n;
       if (held < BigInt(amount)) found.add(`the treasury holds ${held} ${currency}, but ${amount} are owed or reserved for open rounds`);
     }
     return found;
@@ -84,12 +84,10 @@ const handPayments: Check = {
     const sql = scope.all ? SELECT_MANUAL('36500', 'all') : SELECT_MANUAL(String(Math.trunc(scope.days)), String(Math.trunc(scope.sample / 10)));
     const accounts = await readTreasuryAccounts(audit);
     for (const { signature, wallet, currency, amount } of await db.query<ManualPayment>({ text: sql })) {
-      const sent = await rpc(() => chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
-      const balance = (balances: NonNullable<NonNullable<typeof sent>['meta']>['preTokenBalances']) =>
-        (balances ?? [])
-          .filter(({ mint, owner }) => owner === wallet && mint === accounts[currency])
-          .reduce((sum, { uiTokenAmount }) => sum + BigInt(uiTokenAmount.amount), 0n);
-      const got = sent?.meta && !sent.meta.err ? balance(sent.meta.postTokenBalances) - balance(sent.meta.preTokenBalances) : null;
+      const sent = await chain.node.transaction(signature, 'finalized');
+      const total = (balances: readonly TokenBalance[]) =>
+        balances.filter(({ mint, owner }) => owner === wallet && mint === accounts[currency]).reduce((sum, balance) => sum + balance.amount, 0n);
+      const got = sent?.outcome && !sent.outcome.failed ? total(sent.outcome.tokensAfter) - total(sent.outcome.tokensBefore) : null;
       if (got === null) found.add(`payments of ${amount} ${currency} to ${wallet}: transaction ${signature} is missing or has failed`);
       else if (got < BigInt(amount)) found.add(`payments of ${amount} ${currency} to ${wallet}: transaction ${signature} has paid only ${got}`);
     }

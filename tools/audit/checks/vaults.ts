@@ -1,6 +1,5 @@
-import { PublicKey } from '@solana/web3.js';
 import { CLAIMS_PER_PAGE, decodeEpoch, decodePage, type EpochAccount, pageAddress } from '#platform/solana/distributor/index.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { type Address, type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
 import { decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { Candidates } from '../candidates.ts';
 import type { AuditContext, Check } from '../check.ts';
@@ -56,10 +55,10 @@ async function claimedOf({ db }: AuditContext, epoch: number): Promise<Leaves> {
   }
 }
 
-async function accountsOf({ chain }: AuditContext, keys: readonly PublicKey[]) {
-  const found = [];
+async function accountsOf({ chain }: AuditContext, keys: readonly Address[]) {
+  const found: FetchedAccount[] = [];
   for (let i = 0; i < keys.length; i += ACCOUNTS_PER_REQUEST) {
-    found.push(...(await rpc(() => chain.connection.getMultipleAccountsInfo(keys.slice(i, i + ACCOUNTS_PER_REQUEST), 'finalized'))));
+    found.push(...(await chain.node.accounts(keys.slice(i, i + ACCOUNTS_PER_REQUEST), 'finalized')).accounts);
   }
   return found;
 }
@@ -104,7 +103,7 @@ function findFault(open: OpenEpoch, account: EpochAccount, held: bigint, before:
 
 /** Reads the claimed leaves of an epoch from the chain. */
 async function bitsOf(audit: AuditContext, { program, address, leaves }: OpenEpoch): Promise<Leaves> {
-  const [programId, account] = [new PublicKey(program), new PublicKey(address)];
+  const [programId, account] = [parseAddress(program), parseAddress(address)];
   const numbers = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);
   const keys = numbers.map((page) => pageAddress(programId, account, page));
   const bits = new Uint8Array((numbers.length * CLAIMS_PER_PAGE) / 8);
@@ -138,10 +137,10 @@ class VaultComparison {
    */
   async run(epochs: readonly number[] | null, isDeep: (position: number) => boolean): Promise<Map<number, string>> {
     const open = await this.#audit.db.query<OpenEpoch>({ text: SELECT_OPEN }, [epochs]);
-    const keys = open.flatMap(({ address, vault }) => [new PublicKey(address), new PublicKey(vault)]);
+    const keys = open.flatMap(({ address, vault }) => [parseAddress(address), parseAddress(vault)]);
     const accounts = await accountsOf(this.#audit, keys);
     for (const [i, one] of open.entries()) {
-      const account = decodeEpoch(new PublicKey(one.program), accounts[2 * i] ?? null);
+      const account = decodeEpoch(parseAddress(one.program), accounts[2 * i] ?? null);
       const held = decodeTokenAccount(accounts[2 * i + 1] ?? null)?.amount ?? 0n;
       const fault = account === null ? 'has no account on the chain' : await this.#one(one, account, held, isDeep(i));
       if (fault !== null) this.faults.set(one.epoch, `epoch ${one.epoch} ${fault}`);

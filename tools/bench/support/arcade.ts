@@ -93,9 +93,9 @@ const STATEMENTS: readonly string[] = [
   `insert into game_counters (game_id, shard, plays, scores, score_sum) select game_id, 0, count(*), count(*), sum(normalized) from s group by 1
    on conflict (game_id, shard) do update set plays = excluded.plays, scores = excluded.scores, score_sum = excluded.score_sum`,
   `insert into point_totals (day, shard, mode, kind, points, entries) select day, 0, mode, kind, sum(points), count(*) from ledger group by day, mode, kind`,
-  `insert into game_records (wallet, game_id, sequence, id, record, previous_hash, hash, at)
-   select s.wallet, s.game_id, 1, s.id, '{"n":1}', decode(repeat('00', 32), 'hex'), sha256(decode(repeat('00', 32), 'hex') || '{"n":1}'), s.at
-   from s where k = 0 and i % ${SHARES.record} = 0`,
+  `insert into game_records (wallet, game_id, sequence, id, salt, record, content_hash, previous_hash, hash, at)
+   select s.wallet, s.game_id, 1, s.id, zeros, '{"n":1}', sha256(zeros || '{"n":1}'), zeros, sha256(zeros || sha256(zeros || '{"n":1}')), s.at
+   from s, decode(repeat('00', 32), 'hex') zeros where k = 0 and i % ${SHARES.record} = 0`,
   `insert into outbox (publication, type, wallet, payload, at)
    select i, 'quest_completed', null, '{}', now() - interval '50 minutes' + i * interval '1 millisecond' from generate_series(1, $n / ${SHARES.event}) i`,
   `update outbox_counter set publication = $n / ${SHARES.event}, appended = $n / ${SHARES.event}, published_at = now()`,

@@ -5,5 +5,5 @@ const koa = new Koa();
 koa.use((ctx) => {
   ctx.body = { status: 'ok' };
 });
-const server = koa.listen(Number(process.env.PORT), '127.0.0.1', () => console.log('server is ready'));
+const server = koa.listen(Number(process.env.PORT), '127.0.0.1', () => console.log(JSON.stringify({ address: server.address() })));
 process.on('SIGTERM', () => server.close(() => process.exit(0)));

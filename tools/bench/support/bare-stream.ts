@@ -16,4 +16,4 @@ process.on('message', (text: string) => {
   for (const response of open) response.write(message);
 });
 process.on('disconnect', () => process.exit());
-server.listen({ port: Number(process.env.PORT), host: '127.0.0.1', backlog: 4_096 }, () => process.send?.('listening'));
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => process.send?.(server.address()));

@@ -1,8 +1,14 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import { pathToFileURL } from 'node:url';
+import { collectedFile } from './collected-file.ts';
 
-const Targets = z.array(z.object({ webSocketDebuggerUrl: z.string() }));
+/** Maximum time for a garbage collection, ms. */
+const TIMEOUT_MS = 30_000;
+
+/** Node options of a process for `collectedBytes`. */
+export const COLLECTOR_OPTIONS = `--import=${pathToFileURL(join(import.meta.dirname, 'collector.ts')).href}`;
 
 /** Returns the resident memory of a process, bytes, without kernel memory (for example socket buffers). Linux only. */
 export function residentBytes(pid: number): number {
@@ -10,36 +16,16 @@ export function residentBytes(pid: number): number {
 }
 
 /**
- * Makes a Node process collect its garbage through the inspector, then returns the resident memory of the process, bytes.
- * @param port the inspector port of the process (`--inspect-port`)
+ * Makes a Node process collect its garbage, then returns the resident memory of the process, bytes.
+ * Precondition: the process was started with `COLLECTOR_OPTIONS`.
  */
-export async function collectedBytes(pid: number, port: number): Promise<number> {
-  process.kill(pid, 'SIGUSR1');
-  const socket = new WebSocket(await debuggerUrl(port));
-  await new Promise((resolve, reject) => {
-    socket.onopen = resolve;
-    socket.onerror = () => reject(new Error('cannot connect to the inspector of the measured process'));
-  });
-  for (let id = 1; id <= 3; id++) {
-    const done = new Promise((resolve) => {
-      socket.onmessage = resolve;
-    });
-    socket.send(JSON.stringify({ id, method: 'HeapProfiler.collectGarbage' }));
-    await done;
-    await sleep(300);
+export async function collectedBytes(pid: number): Promise<number> {
+  const file = collectedFile(pid);
+  rmSync(file, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  for (const end = Date.now() + TIMEOUT_MS; !existsSync(file); await sleep(20)) {
+    if (Date.now() > end) throw new Error(`process ${pid} did not collect its garbage within ${TIMEOUT_MS / 1000} seconds`);
   }
-  socket.close();
+  rmSync(file, { force: true });
   return residentBytes(pid);
-}
-
-async function debuggerUrl(port: number): Promise<string> {
-  for (let tries = 0; ; tries++) {
-    try {
-      const [target] = Targets.parse(await (await fetch(`http://127.0.0.1:${port}/json/list`)).json());
-      if (target) return target.webSocketDebuggerUrl;
-    } catch (error) {
-      if (tries === 50) throw error;
-    }
-    await sleep(100);
-  }
 }

@@ -2,11 +2,11 @@ import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '#dev/stack/ports.ts';
-import { collectedBytes, residentBytes } from './memory.ts';
+import { COLLECTOR_OPTIONS, collectedBytes, residentBytes } from './memory.ts';
 
 /** A server that sends an event stream to its subscribers. */
 export interface Streamer {
@@ -24,21 +24,17 @@ export interface Streamer {
 
 /** Starts the minimal node:http server of `bare-stream.ts`. */
 export async function startBareStream(): Promise<Streamer> {
-  const [port = 0, inspectPort = 0] = await freePorts(2);
-  const env = { ...process.env, PORT: String(port) };
-  const child = fork(join(import.meta.dirname, 'bare-stream.ts'), {
-    env,
-    execArgv: [`--inspect-port=${inspectPort}`],
-    stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
+  const child = fork(join(import.meta.dirname, 'bare-stream.ts'), { execArgv: [COLLECTOR_OPTIONS], stdio: ['ignore', 'inherit', 'ignore', 'ipc'] });
+  const port = await new Promise<number>((resolve) => {
+    child.once('message', (address: AddressInfo) => resolve(address.port));
   });
-  await once(child, 'message');
   const pid = child.pid ?? 0;
   return {
     name: 'bare node:http',
     port,
     path: '/',
     pid: () => pid,
-    bytes: () => collectedBytes(pid, inspectPort),
+    bytes: () => collectedBytes(pid),
     publish: async (texts) => {
       for (const text of texts) child.send(text);
     },
@@ -52,8 +48,11 @@ export async function startBareStream(): Promise<Streamer> {
 
 const HOW_TO_INSTALL = 'not installed: apt-get install nginx libnginx-mod-nchan';
 
+const MAX_STARTS = 5;
+
 /**
- * Starts nginx with one worker process and the module nchan, both installed from Debian packages.
+ * Starts nginx with one worker process and the module nchan, both installed from Debian packages. nginx cannot choose a free port itself, so it is
+ * started again with another port if a process binds the port before nginx does.
  * @returns the server, or installation instructions when nginx or nchan is not installed
  */
 export async function startNchan(): Promise<Streamer | string> {
@@ -62,10 +61,9 @@ export async function startNchan(): Promise<Streamer | string> {
     .find((path) => existsSync(path));
   const module = nginx && join(nginx, '../../lib/nginx/modules/ngx_nchan_module.so');
   if (!module || !existsSync(module)) return HOW_TO_INSTALL;
-  const [port = 0] = await freePorts(1);
   const folder = mkdtempSync(join(tmpdir(), 'coinop-nchan-'));
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`).join(' ');
-  const conf = `${process.getuid?.() === 0 ? 'user root;' : ''}
+  const conf = (port: number) => `${process.getuid?.() === 0 ? 'user root;' : ''}
     load_module ${module}; worker_processes 1; worker_rlimit_nofile 20000; daemon off; pid ${folder}/pid; error_log ${folder}/errors warn;
     events { worker_connections 19000; }
     http {
@@ -76,11 +74,19 @@ export async function startNchan(): Promise<Streamer | string> {
         location = /publish { nchan_publisher; nchan_channel_id events; nchan_message_buffer_length 1000; nchan_message_timeout 1m; }
       }
     }`;
-  writeFileSync(join(folder, 'conf'), conf);
-  const child = spawn(nginx, ['-c', join(folder, 'conf'), '-e', join(folder, 'errors')], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const start = async (port: number) => {
+    writeFileSync(join(folder, 'conf'), conf(port));
+    const child = spawn(nginx, ['-c', join(folder, 'conf'), '-e', join(folder, 'errors')], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const worker = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0]);
+    // nginx starts its worker process after it has bound the port, and exits if it cannot bind the port.
+    while (child.exitCode === null && worker() === 0) await sleep(50);
+    return { port, child, worker };
+  };
+  let started = await start(await unusedPort());
+  for (let starts = 1; started.child.exitCode !== null && starts < MAX_STARTS; starts++) started = await start(await unusedPort());
+  const { port, child, worker } = started;
+  if (child.exitCode !== null) throw new Error(`nginx exited with code ${child.exitCode}; see ${folder}/errors`);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  await sleep(500);
-  const worker = () => Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')[0]);
   return {
     name: 'nchan',
     port,
@@ -99,4 +105,15 @@ export async function startNchan(): Promise<Streamer | string> {
       rmSync(folder, { recursive: true });
     },
   };
+}
+
+/** Returns a port that no process uses at this moment. */
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+  return typeof address === 'object' && address ? address.port : 0;
 }

@@ -2,8 +2,9 @@ import { LockMode, raw } from '@mikro-orm/core';
 import { canonicalize } from '#lib/canonical.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from '../build.ts';
 import { GamesTable } from '../entities.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from '../versions.ts';
 import type { Game, GameDefinition } from './definition.ts';
@@ -11,15 +12,15 @@ import type { Game, GameDefinition } from './definition.ts';
 /** Maximum age of the cached registry of games, ms. A changed game takes effect in every process within this time. */
 const MAX_AGE_MS = 1_000;
 
-const selectGames = statement<{ id: string; version: number; definition: GameDefinition; secret: string | null }>(
-  'select_games',
-  'select id, version, definition, secret from games order by id collate "C"',
-);
+const allGames = build
+  .selectFrom('games')
+  .select(['id', 'version', 'definition', 'secret'])
+  .orderBy('id', (order) => order.collate('C'));
 
 type Games = ReadonlyMap<string, Game>;
 const registry = perApp((app) =>
   ttlCache<'games', Games>(MAX_AGE_MS, async () => {
-    const rows = await app.db.query(selectGames);
+    const rows = await run(app.db, allGames);
     return new Map(rows.map(({ id, version, definition, secret }) => [id, { ...definition, id, version, secret }]));
   }),
 );
@@ -42,11 +43,15 @@ export function invalidateGames(app: App): void {
   app.state(registry).delete('games');
 }
 
-const insertGame = statement<{ id: string }>(
-  'insert_game',
-  'insert into games (id, version, definition, secret) values ($1, 1, $2, $3) on conflict do nothing returning id',
-);
-const insertVersion = statement('insert_game_version', 'insert into game_versions (game_id, version, definition) values ($1, $2, $3)');
+const insertGame = (id: string, definition: GameDefinition, secret: string | null) =>
+  build
+    .insertInto('games')
+    .values({ id, version: 1, definition, secret })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id');
+
+const insertVersion = (id: string, version: number, definition: GameDefinition) =>
+  build.insertInto('game_versions').values({ game_id: id, version, definition });
 
 /** A new configuration of a game. `secret`: null removes the secret; undefined keeps the present secret. */
 interface GameChange {
@@ -60,9 +65,8 @@ interface GameChange {
  * @throws 412 when `expected` does not match the game's version
  */
 export async function putGame(tx: Tx, { id, definition, secret }: GameChange, expected: ExpectedVersions): Promise<{ game: Game; created: boolean }> {
-  const text = JSON.stringify(definition);
-  if (matchesExpected(expected, 0) && (await tx.query(insertGame, [id, text, secret ?? null])).length > 0) {
-    await tx.query(insertVersion, [id, 1, text]);
+  if (matchesExpected(expected, 0) && (await run(tx, insertGame(id, definition, secret ?? null))).length > 0) {
+    await run(tx, insertVersion(id, 1, definition));
     return { game: { ...definition, id, version: 1, secret: secret ?? null }, created: true };
   }
   const row = await tx.em.findOne(GamesTable, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -73,7 +77,7 @@ export async function putGame(tx: Tx, { id, definition, secret }: GameChange, ex
     row.definition = definition;
     row.secret = next;
     row.updatedAt = raw('app_now()');
-    await tx.query(insertVersion, [id, row.version, text]);
+    await run(tx, insertVersion(id, row.version, definition));
   }
   return { game: { ...definition, id, version: row.version, secret: next ?? null }, created: false };
 }

@@ -163,7 +163,7 @@ export class HeldSessions {
     session.silence?.refresh();
     const answer = JSON.stringify({ type: 'heartbeat', beats: state.count, at: new Date(now).toISOString() });
     // Answers a heartbeat only after the heartbeat is stored in Redis, so that an answered heartbeat is not lost when this process is killed.
-    void this.#save(session).then(() => {
+    this.#saveInBackground(session, () => {
       if (socket.readyState === WebSocket.OPEN) socket.send(answer);
     });
   }
@@ -187,7 +187,7 @@ export class HeldSessions {
     clearTimeout(session.silence);
     session.socket = null;
     session.state.left = left;
-    void this.#save(session);
+    this.#saveInBackground(session);
     closeInBackground(socket, code, reason);
   }
 
@@ -202,6 +202,12 @@ export class HeldSessions {
       if (session.socket === null && !session.unsaved && this.#sessions.get(session.play.id) === session) this.#sessions.delete(session.play.id);
     });
     return session.saving;
+  }
+
+  #saveInBackground(session: OpenSession, afterwards: () => void = () => undefined): void {
+    this.#save(session)
+      .then(afterwards)
+      .catch((err: unknown) => this.#app.log.error({ err, playId: session.play.id }, 'a play session cannot be saved to Redis'));
   }
 
   async #write(session: OpenSession): Promise<void> {
@@ -223,7 +229,7 @@ export class HeldSessions {
 
   /** Saves the sessions whose latest state Redis does not have yet. */
   flush(): void {
-    for (const session of this.#sessions.values()) if (session.unsaved) void this.#save(session);
+    for (const session of this.#sessions.values()) if (session.unsaved) this.#saveInBackground(session);
   }
 
   /** Records in each open session that the service ended it, then closes every socket. */
@@ -260,7 +266,7 @@ function isHeartbeat(data: RawData): boolean {
 }
 
 function closeInBackground(socket: WebSocket | null, code: number, reason: string): void {
-  void closeSocket(socket, code, reason);
+  closeSocket(socket, code, reason).catch(() => socket?.terminate());
 }
 
 /** Closes a socket. Terminates the connection when the client does not finish the closing handshake in time. */

@@ -64,10 +64,11 @@ export class Presence {
    * @param afterwards function that is called after each successful renewal
    */
   start(afterwards: () => void): void {
-    const announce = () =>
-      void this.announce().then(afterwards, (err) =>
+    const announce = () => {
+      this.announce().then(afterwards, (err) =>
         this.#app.log.debug({ err }, 'the presence of this process cannot be written to Redis; the next refresh retries'),
       );
+    };
     const refresh = () => {
       if (performance.now() - this.#dueAt > this.#timing.aliveMs) {
         this.stalledAt = this.#app.clock.now().getTime();

@@ -9,7 +9,7 @@ const record = route({
   path: '/game/{id}/record',
   auth: 'session',
   summary: 'Append a record to a hash chain',
-  description: `Any JSON object up to 256 KB. Records are never changed or deleted, and each contains the hash of the previous record. At most ${MAX_RECORDS.minute} a minute and ${MAX_RECORDS.day} a day per wallet and game.`,
+  description: `Any JSON object up to 256 KB. Records are never changed or deleted, except that an operator may erase the content of a record when the law demands it. Each record contains the hash of the previous record. At most ${MAX_RECORDS.minute} a minute and ${MAX_RECORDS.day} a day per wallet and game.`,
   params: GamePath,
   body: FreeObject,
   returns: { 201: RecordReceipt },

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
@@ -8,10 +8,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 /** The previous hash in the first record of a chain: 32 zero bytes. */
 const GENESIS = Buffer.alloc(32);
 
-/** Returns the hash of a record: SHA-256(previous hash ‖ canonical JSON of the record). */
-function recordHash(previous: Uint8Array, record: unknown): Buffer {
-  return createHash('sha256').update(previous).update(canonicalize(record)).digest();
-}
+const sha256 = (...parts: readonly (Uint8Array | string)[]): Buffer => parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
 
 /** A stored record in the hash chain of its wallet and game. Hashes are hex. */
 interface RecordedEntry {
@@ -20,6 +17,8 @@ interface RecordedEntry {
   sequence: number;
   hash: string;
   previousHash: string;
+  /** Random bytes that are hashed together with the record, so that its content cannot be guessed from the hash. */
+  salt: string;
   recordedAt: string;
 }
 
@@ -39,7 +38,8 @@ const selectLast = statement<{ sequence: number; hash: Buffer; waitSec: number |
 );
 const insertRecord = statement<{ recordedAt: string }>(
   'insert_game_record',
-  `insert into game_records (wallet, game_id, sequence, id, record, previous_hash, hash, at) values ($1, $2, $3, $4, $5, $6, $7, app_now())
+  `insert into game_records (wallet, game_id, sequence, id, salt, record, content_hash, previous_hash, hash, at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, app_now())
    returning ${instant('at')} as "recordedAt"`,
 );
 
@@ -56,9 +56,14 @@ export async function appendRecord(tx: Tx, wallet: string, gameId: string, recor
   await tx.query(lockChain, [`${wallet} ${gameId}`]);
   const last = (await tx.query(selectLast, [wallet, gameId]))[0] ?? { sequence: 0, hash: GENESIS, waitSec: null };
   if (last.waitSec !== null && last.waitSec > 0) throw tooMany(last.waitSec);
-  const entry = { recordId: newId(), sequence: last.sequence + 1, hash: recordHash(last.hash, record) };
-  const rows = await tx.query(insertRecord, [wallet, gameId, entry.sequence, entry.recordId, JSON.stringify(record), last.hash, entry.hash]);
+  const entry = { recordId: newId(), sequence: last.sequence + 1 };
+  const salt = randomBytes(32);
+  // The chain contains the hash of the content instead of the content, so that the chain can still be verified after the content is erased.
+  const contentHash = sha256(salt, canonicalize(record));
+  const hash = sha256(last.hash, contentHash);
+  const values = [wallet, gameId, entry.sequence, entry.recordId, salt, JSON.stringify(record), contentHash, last.hash, hash];
+  const rows = await tx.query(insertRecord, values);
   const recordedAt = rows[0]?.recordedAt;
   if (recordedAt === undefined) throw new Error('the statement insert_game_record returned no row');
-  return { ...entry, hash: entry.hash.toString('hex'), previousHash: last.hash.toString('hex'), recordedAt };
+  return { ...entry, hash: hash.toString('hex'), previousHash: last.hash.toString('hex'), salt: salt.toString('hex'), recordedAt };
 }

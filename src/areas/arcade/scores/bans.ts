@@ -1,31 +1,28 @@
+import { sql } from 'kysely';
 import { voidBanned } from '#jobs/points.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { build } from '../build.ts';
 import { voidScores } from './decide.ts';
 
 /** Maximum scores that one transaction voids. */
 const CHUNK_SIZE = 200;
 
-const ban = statement<{ wallet: string }>(
-  'ban_player',
-  'update players set banned_at = app_now(), ban_reason = $2, scores_voided_at = null where wallet = $1 and banned_at is null returning wallet',
-);
-const unban = statement<{ wallet: string }>(
-  'unban_player',
-  'update players set banned_at = null, ban_reason = null, scores_voided_at = null where wallet = $1 and banned_at is not null returning wallet',
-);
-const findPlayer = statement<{ wallet: string }>('find_player', 'select wallet from players where wallet = $1');
 const nextScores = statement<{ id: string }>(
   'scores_of_banned',
   `select s.id from scores s join players p on p.wallet = s.wallet and p.banned_at is not null
    where s.wallet = $1 and s.status = 'accepted' limit ${CHUNK_SIZE}`,
 );
-const markVoided = statement('mark_ban_voided', 'update players set scores_voided_at = app_now() where wallet = $1 and banned_at is not null');
-const unfinished = statement<{ wallet: string }>(
-  'unfinished_bans',
-  'select wallet from players where banned_at is not null and scores_voided_at is null order by banned_at limit 100',
-);
+
+const changePlayer = (wallet: string) => build.updateTable('players').where('wallet', '=', wallet);
+const now = sql<string>`app_now()`;
+
+async function playerExists(tx: Tx, wallet: string): Promise<boolean> {
+  return (await run(tx, build.selectFrom('players').select('wallet').where('wallet', '=', wallet))).length > 0;
+}
 
 /**
  * Bans a wallet, so that it cannot sign in or submit scores, and enqueues a job that voids its accepted scores. Idempotent.
@@ -33,8 +30,9 @@ const unfinished = statement<{ wallet: string }>(
  */
 export async function banWallet(app: App, wallet: string, reason: string): Promise<void> {
   await app.tx(async (tx) => {
-    const banned = await tx.query(ban, [wallet, reason]);
-    if (banned.length === 0 && (await tx.query(findPlayer, [wallet])).length === 0) throw fail(404, 'this wallet never signed in');
+    const ban = changePlayer(wallet).set({ banned_at: now, ban_reason: reason, scores_voided_at: null }).where('banned_at', 'is', null);
+    const banned = await run(tx, ban.returning('wallet'));
+    if (banned.length === 0 && !(await playerExists(tx, wallet))) throw fail(404, 'this wallet never signed in');
     tx.enqueue(voidBanned, { wallet });
   });
 }
@@ -46,8 +44,9 @@ export async function banWallet(app: App, wallet: string, reason: string): Promi
  */
 export async function unbanWallet(app: App, wallet: string): Promise<void> {
   await app.tx(async (tx) => {
-    if ((await tx.query(unban, [wallet])).length > 0) return;
-    throw (await tx.query(findPlayer, [wallet])).length === 0 ? fail(404, 'this wallet never signed in') : fail(409, 'the wallet is not banned');
+    const unban = changePlayer(wallet).set({ banned_at: null, ban_reason: null, scores_voided_at: null }).where('banned_at', 'is not', null);
+    if ((await run(tx, unban.returning('wallet'))).length > 0) return;
+    throw (await playerExists(tx, wallet)) ? fail(409, 'the wallet is not banned') : fail(404, 'this wallet never signed in');
   });
 }
 
@@ -62,12 +61,13 @@ export async function voidBannedScores(app: App, wallet: string): Promise<void> 
     const voided = await app.tx((tx) => voidScores(tx, wallet, ids, { by: 'ban', reason: 'the wallet was banned' }));
     if (voided === 0) return;
   }
-  await app.tx((tx) => tx.query(markVoided, [wallet]));
+  await app.tx((tx) => run(tx, changePlayer(wallet).set({ scores_voided_at: now }).where('banned_at', 'is not', null)));
 }
 
 /** Enqueues the voiding job again for each banned wallet whose scores are not all voided. */
 export async function sweepUnfinishedBans(app: App): Promise<void> {
-  const wallets = await app.db.query(unfinished);
+  const banned = build.selectFrom('players').select('wallet').where('banned_at', 'is not', null).where('scores_voided_at', 'is', null);
+  const wallets = await run(app.db, banned.orderBy('banned_at').limit(100));
   await app.tx(async (tx) => {
     for (const { wallet } of wallets) tx.enqueue(voidBanned, { wallet });
   });

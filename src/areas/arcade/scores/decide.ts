@@ -59,7 +59,7 @@ function report(tx: Tx, score: ScoreToDecide, decision: 'accepted' | 'rejected' 
   tx.emit(scoreDecided, { scoreId: score.id, gameId: score.gameId, decision, pointsAwarded: points, ...(reason ? { reason } : {}) }, score.wallet);
 }
 
-const entryOf = (score: ScoreToDecide, reason: string, points: number, rewards: boolean): LedgerEntry => ({
+const entryOf = (score: ScoreToDecide, reason: 'score' | 'void', points: number, rewards: boolean): LedgerEntry => ({
   wallet: score.wallet,
   mode: score.mode,
   kind: 'game',

@@ -1,6 +1,9 @@
+import { sql } from 'kysely';
 import type { Mode } from '#areas/points';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from '../build.ts';
 import type { ScoreDetail, ScoreStatus } from './schemas.ts';
 
 /** The fields of a score that a decision needs. */
@@ -38,19 +41,22 @@ export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' |
   return await tx.query(how === 'locked' ? lock : select, [ids]);
 }
 
-const DETAIL = `id as "scoreId", wallet, game_id as "gameId", status, score::float8 as score, normalized as "normalizedScore", points as "pointsAwarded", mode,
-  play_id as "playId", duration_ms as "durationMs", reasons, ${instant('at')} as "submittedAt", ${instant('decided_at')} as "decidedAt", decided_by as "decidedBy"`;
-const listHeld = statement<ScoreDetail>('list_held_scores', `select ${DETAIL} from scores where status = 'held' order by at, id limit $1 offset $2`);
-const countHeld = statement<{ n: number }>('count_held_scores', `select count(*)::int as n from scores where status = 'held'`);
-const detail = statement<ScoreDetail>('score_detail', `select ${DETAIL} from scores where id = $1`);
+const detail = build
+  .selectFrom('scores')
+  .select(['id as scoreId', 'wallet', 'game_id as gameId', 'status', sql<number>`score::float8`.as('score'), 'normalized as normalizedScore'])
+  .select(['points as pointsAwarded', 'mode', 'play_id as playId', 'duration_ms as durationMs', 'reasons', isoInstant('at').as('submittedAt')])
+  .select([isoInstant<string | null>('decided_at').as('decidedAt'), 'decided_by as decidedBy']);
 
 /** Reads a page of the held scores, oldest first, and the number of all held scores. */
 export async function listHeldScores(db: Queryable, limit: number, offset: number): Promise<{ scores: ScoreDetail[]; total: number }> {
-  const [scores, count] = await Promise.all([db.query(listHeld, [limit, offset]), db.query(countHeld)]);
-  return { scores, total: count[0]?.n ?? 0 };
+  const [scores, [count]] = await Promise.all([
+    run(db, detail.where('status', '=', 'held').orderBy('at').orderBy('id').limit(limit).offset(offset)),
+    run(db, build.selectFrom('scores').select(sql<number>`count(*)::int`.as('n')).where('status', '=', 'held')),
+  ]);
+  return { scores, total: count?.n ?? 0 };
 }
 
 /** Reads a score with the details that moderators see; undefined when the score does not exist. */
 export async function readScore(db: Queryable, scoreId: string): Promise<ScoreDetail | undefined> {
-  return (await db.query(detail, [scoreId]))[0];
+  return (await run(db, detail.where('id', '=', scoreId)))[0];
 }

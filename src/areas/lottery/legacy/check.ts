@@ -1,9 +1,7 @@
-import type { VersionedTransactionResponse } from '@solana/web3.js';
 import { checkTicket as checkTicketJob } from '#jobs/rounds.ts';
 import type { LegacyParameters } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { rpc } from '#platform/solana/solana.ts';
 import { abandonTicket, type CheckingTicket, decideTicket } from './decide.ts';
 import { evaluatePayment, treasuryAccounts } from './payment.ts';
 
@@ -44,15 +42,12 @@ export async function checkTicket(app: App, id: string): Promise<void> {
 }
 
 async function evaluateTransaction(app: App, { signature, wallet, parameters }: CheckingRow) {
-  const found: VersionedTransactionResponse | null = await rpc(() =>
-    app.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }),
-  );
+  const found = await app.chain.node.transaction(signature, 'finalized');
   if (found === null) return { verdict: 'unavailable' as const };
   return evaluatePayment(found, wallet, parameters, treasuryAccounts(parameters, app.config.chain.rewardMint));
 }
 
-const statusesOf = async (app: App, signatures: readonly string[]) =>
-  (await rpc(() => app.chain.connection.getSignatureStatuses([...signatures], { searchTransactionHistory: true }))).value;
+const statusesOf = async (app: App, signatures: readonly string[]) => (await app.chain.node.statuses(signatures, { searchHistory: true })).statuses;
 
 const isKnown = async (app: App, signature: string) => ((await statusesOf(app, [signature]))[0] ?? null) !== null;
 

@@ -1,11 +1,14 @@
+import { sql } from 'kysely';
 import { createPayments } from '#areas/payouts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { RefundRow } from '../entities.ts';
 import { appendEntries, type LockedRound, lockRound, takesEntries } from '../entries.ts';
 import { ticketConfirmed, ticketRefused } from '../events.ts';
+import { build } from '../rows.ts';
 import type { PaymentEvaluation, Refund } from './payment.ts';
-import type { RefundRow } from './rows.ts';
 import { MAX_TICKETS } from './schemas.ts';
 
 /** A ticket whose transaction is being checked. */
@@ -21,11 +24,9 @@ const lockChecking = statement<{ id: string }>(
   'lock_checking_ticket',
   `select id::text from tickets where id = $1 and state = 'checking' for update`,
 );
-const confirm = statement('confirm_ticket', `update tickets set state = 'confirmed', found = true, decided_at = app_now() where id = $1`);
-const refuse = statement(
-  'refuse_ticket',
-  `update tickets set state = 'refused', reason = $2, found = $3, refunds = $4::jsonb, decided_at = app_now() where id = $1`,
-);
+const decide = (id: string) => build.updateTable('tickets').set('decided_at', sql`app_now()`).where('id', '=', id);
+const refuse = (id: string, reason: string, found: boolean, refunds: readonly RefundRow[]) =>
+  decide(id).set({ state: 'refused', reason, found, refunds: sql<RefundRow[]>`${JSON.stringify(refunds)}` });
 
 /**
  * Returns the reason why a locked round cannot take a ticket; null when the round can take it. A payment that was made before the closing time is
@@ -59,7 +60,7 @@ export async function decideTicket(
     const { id, wallet, signature } = ticket;
     const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'chain', messageId: signature, at: evaluation.at }]);
     if (!entry) throw new Error('the entry of an accepted ticket is missing');
-    await tx.query(confirm, [id]);
+    await run(tx, decide(id).set({ state: 'confirmed', found: true }));
     tx.emit(ticketConfirmed, { roundId: round.id, ticketId: id, ticketNumber: entry.index, signature }, wallet);
   });
 }
@@ -72,7 +73,7 @@ async function refuseAndRefund(app: App, tx: Tx, ticket: CheckingTicket, reason:
     const payment = owed[i]?.id;
     return payment === undefined ? [] : [{ payment, currency, amount: String(amount) }];
   });
-  await tx.query(refuse, [id, reason, true, JSON.stringify(refunds)]);
+  await run(tx, refuse(id, reason, true, refunds));
   tx.emit(ticketRefused, { roundId: round, ticketId: id, signature, reason, refund: refunds[0]?.amount ?? null }, wallet);
 }
 
@@ -80,7 +81,7 @@ async function refuseAndRefund(app: App, tx: Tx, ticket: CheckingTicket, reason:
 export async function abandonTicket(app: App, { id, round, wallet, signature }: CheckingTicket, reason: string): Promise<void> {
   await app.tx(async (tx) => {
     if ((await tx.query(lockChecking, [id])).length === 0) return;
-    await tx.query(refuse, [id, reason, false, '[]']);
+    await run(tx, refuse(id, reason, false, []));
     tx.emit(ticketRefused, { roundId: round, ticketId: id, signature, reason, refund: null }, wallet);
   });
 }

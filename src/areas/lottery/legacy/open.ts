@@ -1,11 +1,13 @@
-import { type LegacyParameters, parametersHash } from '#lib/draw/parameters.ts';
+import type { LegacyParameters } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { frozenColumns } from '../create.ts';
 import { roundStarted } from '../events.ts';
-import { type RoundRow, readRound } from '../rows.ts';
+import { build, type RoundRow, readRound } from '../rows.ts';
 import type { LegacyRoundTerms } from './schemas.ts';
 
 /** Maximum open rounds per wallet. */
@@ -19,11 +21,6 @@ const readStart = statement<{ open: number; now: number }>(
   'read_open_rounds_of_wallet',
   `select (select count(*)::int from rounds where created_by = $1 and kind = 'legacy' and state = 'active') as open,
      floor(extract(epoch from app_now()) * 1000)::float8 as now`,
-);
-const insert = statement(
-  'insert_legacy_round',
-  `insert into rounds (id, kind, state, created_by, ticket_price, max_tickets, parameters, parameters_hash, opens_at, closes_at)
-   values ($1, 'legacy', 'active', $2, $3::numeric, $4, $5::jsonb, $6, $7, $8)`,
 );
 
 /**
@@ -53,8 +50,8 @@ export async function openRound(app: App, tx: Tx, wallet: string, { ticketPrice,
     marginSec,
   };
   const { round, opensAt } = parameters;
-  const hash = parametersHash(parameters);
-  await tx.query(insert, [round, wallet, ticketPrice, maxTickets ?? null, JSON.stringify(parameters), hash, opensAt, parameters.closesAt]);
+  const terms = { created_by: wallet, ticket_price: ticketPrice, max_tickets: maxTickets?.toString() ?? null };
+  await run(tx, build.insertInto('rounds').values({ id: round, kind: 'legacy', state: 'active', ...terms, ...frozenColumns(parameters) }));
   tx.emit(roundStarted, { roundId: round, kind: 'legacy', title: null, opensAt, closesAt: parameters.closesAt });
   const row = await readRound(tx, round, 'legacy');
   if (!row) throw new Error(`round ${round} was inserted but cannot be read`);

@@ -1,8 +1,14 @@
-import { PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
 import type { Currency } from '#areas/payouts';
 import { instantOf, millis } from '#lib/draw/bytes.ts';
 import type { LegacyParameters } from '#lib/draw/parameters.ts';
-import { addressesOf, instructionsOf, memosOf, type ParsedInstruction, signersOf } from '#platform/solana/instructions.ts';
+import {
+  type FetchedTransaction,
+  memosOf,
+  type ParsedInstruction,
+  type TokenBalance,
+  type TransactionOutcome,
+} from '#platform/solana/fetched-transaction.ts';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 
 /** The refundable amount that a wallet paid to the treasury in one transaction and one currency. */
@@ -40,8 +46,8 @@ const TOKENS = TOKEN_PROGRAM.toBase58();
 export type TreasuryAccounts = ReadonlyMap<string, Currency>;
 
 /** Returns the treasury's token account that receives ticket payments. */
-export const ticketAccount = ({ treasury, mint }: Pick<LegacyParameters, 'treasury' | 'mint'>): PublicKey =>
-  associatedTokenAddress(new PublicKey(treasury), new PublicKey(mint));
+export const ticketAccount = ({ treasury, mint }: Pick<LegacyParameters, 'treasury' | 'mint'>): Address =>
+  associatedTokenAddress(parseAddress(treasury), parseAddress(mint));
 
 /**
  * Returns the treasury's token accounts: the account for ticket payments, and the account of the reward token. A ticket payment in the reward token
@@ -73,11 +79,9 @@ function transfersOf(instructions: readonly ParsedInstruction[], accounts: Treas
 const sumOf = (transfers: readonly Transfer[]) => transfers.reduce((sum, { amount }) => sum + amount, 0n);
 
 /** Returns the change of a token account's balance in a transaction, as recorded by the chain. */
-function balanceChange(transaction: VersionedTransactionResponse, account: string): bigint {
-  const index = addressesOf(transaction).indexOf(account);
-  const balance = (list: NonNullable<VersionedTransactionResponse['meta']>['preTokenBalances']) =>
-    BigInt(list?.find(({ accountIndex }) => accountIndex === index)?.uiTokenAmount.amount ?? 0);
-  return balance(transaction.meta?.postTokenBalances) - balance(transaction.meta?.preTokenBalances);
+function balanceChange({ tokensBefore, tokensAfter }: TransactionOutcome, account: string): bigint {
+  const balance = (list: readonly TokenBalance[]) => list.find((one) => one.account === account)?.amount ?? 0n;
+  return balance(tokensAfter) - balance(tokensBefore);
 }
 
 /**
@@ -102,21 +106,19 @@ function refundsOf(wallet: string, signature: string, transfers: readonly Transf
  * that another program makes do not count.
  */
 export function evaluatePayment(
-  transaction: VersionedTransactionResponse,
+  transaction: FetchedTransaction,
   wallet: string,
   parameters: LegacyParameters,
   accounts: TreasuryAccounts,
 ): PaymentEvaluation {
-  const [signature] = transaction.transaction.signatures;
-  if (!transaction.meta || transaction.blockTime === null || transaction.blockTime === undefined || signature === undefined)
-    return { verdict: 'unavailable' };
+  const { signature, blockTime, signers, instructions, outcome } = transaction;
+  if (outcome === null || blockTime === null) return { verdict: 'unavailable' };
   const refuse = (reason: string, refunds: readonly Refund[] = []): PaymentEvaluation => ({ verdict: 'invalid', reason, refunds });
-  if (transaction.meta.err !== null) return refuse('the transaction failed');
-  if (!signersOf(transaction).includes(wallet)) return refuse('the transaction must be signed by this wallet');
+  if (outcome.failed) return refuse('the transaction failed');
+  if (!signers.includes(wallet)) return refuse('the transaction must be signed by this wallet');
 
-  const instructions = instructionsOf(transaction);
   const transfers = transfersOf(instructions, accounts);
-  const arrived = (account: string) => balanceChange(transaction, account);
+  const arrived = (account: string) => balanceChange(outcome, account);
   const refunds = refundsOf(wallet, signature, transfers, arrived);
   const payTo = ticketAccount(parameters).toBase58();
   const [transfer, another] = transfers;
@@ -130,7 +132,7 @@ export function evaluatePayment(
   if (arrived(payTo) !== transfer.amount) return refuse('the transaction must change the treasury’s balance by exactly the price', refunds);
   const memos = memosOf(instructions);
   if (memos.length !== 1 || memos[0] !== parameters.round) return refuse('the transaction must have exactly one memo: the id of this round', refunds);
-  const paidAt = transaction.blockTime * 1_000;
+  const paidAt = blockTime * 1_000;
   if (paidAt >= millis(parameters.closesAt)) return refuse('the payment was made after the round’s closing time', refunds);
   return { verdict: 'valid', at: instantOf(paidAt), refunds };
 }

@@ -1,21 +1,18 @@
+import { sql } from 'kysely';
 import { checkTicket } from '#jobs/rounds.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
 import { appendEntries, lockRound } from '../entries.ts';
 import { ticketConfirmed } from '../events.ts';
+import { build } from '../rows.ts';
 import { refusalReason } from './decide.ts';
 import { readTicketByPayment, readTickets, type TicketRow } from './rows.ts';
 
 /** Maximum tickets in state `checking` per wallet. */
 const MAX_CHECKING = 50;
-
-const selectPrice = statement<{ price: string }>(
-  'select_ticket_price',
-  `select ticket_price::text as price from rounds where id = $1 and kind = 'legacy'`,
-);
 
 /** Waits until a ticket is confirmed or refused. Call it outside a transaction. */
 export const waitForDecision = pollUntil<TicketRow>(
@@ -31,7 +28,8 @@ export const waitForDecision = pollUntil<TicketRow>(
  * the round takes no ticket; 429 when too many tickets of the wallet are being checked
  */
 export async function requestTicket(tx: Tx, round: string, wallet: string, signature: string | undefined): Promise<string> {
-  const row = (await tx.query(selectPrice, [round]))[0];
+  const rounds = build.selectFrom('rounds').select('ticket_price as price');
+  const [row] = await run(tx, rounds.where('id', '=', round).where('kind', '=', 'legacy'));
   if (!row) throw fail(404, 'the round does not exist');
   const isFree = row.price === '0';
   if (isFree && signature !== undefined) throw fail(400, 'transaction must be omitted, because tickets of this round are free');
@@ -40,50 +38,51 @@ export async function requestTicket(tx: Tx, round: string, wallet: string, signa
   return await requestPaidTicket(tx, round, wallet, signature);
 }
 
-const hasEntry = statement<{ one: number }>('wallet_has_entry', 'select 1 as one from entries where round = $1 and wallet = $2 limit 1');
-const insertFree = statement(
-  'insert_free_ticket',
-  `insert into tickets (id, round, wallet, state, found, decided_at) values ($1, $2, $3, 'confirmed', true, app_now())`,
-);
-
 async function issueFreeTicket(tx: Tx, roundId: string, wallet: string): Promise<string> {
   const round = await lockRound(tx, roundId);
   if (!round) throw fail(404, 'the round does not exist');
   const full = refusalReason(round, null);
   if (full !== null) throw fail(409, full);
-  if ((await tx.query(hasEntry, [roundId, wallet])).length > 0) throw fail(409, 'a wallet can have only one ticket of a free round');
+  const own = build.selectFrom('entries').select('index').where('round', '=', roundId).where('wallet', '=', wallet).limit(1);
+  if ((await run(tx, own)).length > 0) throw fail(409, 'a wallet can have only one ticket of a free round');
   const id = newId();
   const at = new Date(round.now).toISOString();
   const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'ticket', messageId: id, at }]);
-  await tx.query(insertFree, [id, roundId, wallet]);
+  const ticket = { id, round: roundId, wallet, state: 'confirmed', found: true, decided_at: sql<string>`app_now()` } as const;
+  await run(tx, build.insertInto('tickets').values(ticket));
   tx.emit(ticketConfirmed, { roundId, ticketId: id, ticketNumber: entry?.index ?? 0, signature: null }, wallet);
   return id;
 }
 
-const countChecking = statement<{ n: number }>(
-  'count_checking_tickets',
-  `select count(*)::int as n from tickets where wallet = $1 and state = 'checking'`,
-);
-const insertPaid = statement<{ id: string }>(
-  'insert_paid_ticket',
-  `insert into tickets (id, round, wallet, signature, state) values ($1, $2, $3, $4, 'checking')
-   on conflict (signature, wallet) do nothing returning id::text`,
-);
-const reopen = statement(
-  'reopen_ticket',
-  `update tickets set state = 'checking', reason = null, decided_at = null, asked_at = app_now(), next_at = app_now() + interval '500 milliseconds'
-   where id = $1 and state = 'refused' and not found`,
-);
+const countChecking = (wallet: string) =>
+  build.selectFrom('tickets').select(sql<number>`count(*)::int`.as('n')).where('wallet', '=', wallet).where('state', '=', 'checking');
+
+/** Builds the insert of a ticket. Inserts and returns no row when the wallet has requested a ticket with this signature before. */
+const insertPaid = (ticket: { id: string; round: string; wallet: string; signature: string }) =>
+  build
+    .insertInto('tickets')
+    .values({ ...ticket, state: 'checking' })
+    .onConflict((conflict) => conflict.columns(['signature', 'wallet']).doNothing())
+    .returning('id');
+
+const reopen = (id: string) =>
+  build
+    .updateTable('tickets')
+    .set({ state: 'checking', reason: null, decided_at: null })
+    .set({ asked_at: sql`app_now()`, next_at: sql`app_now() + interval '500 milliseconds'` })
+    .where('id', '=', id)
+    .where('state', '=', 'refused')
+    .where('found', '=', false);
 
 // Accepts requests for a closed round too, so that the job `checkTicket` can find the late payment and refund it.
 async function requestPaidTicket(tx: Tx, round: string, wallet: string, signature: string): Promise<string> {
   const known = await readTicketByPayment(tx, wallet, signature);
   if (known) return await repeatRequest(tx, round, known);
-  const checking = (await tx.query(countChecking, [wallet]))[0]?.n ?? 0;
+  const checking = (await run(tx, countChecking(wallet)))[0]?.n ?? 0;
   if (checking >= MAX_CHECKING)
     throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
   const id = newId();
-  if ((await tx.query(insertPaid, [id, round, wallet, signature])).length === 0) {
+  if ((await run(tx, insertPaid({ id, round, wallet, signature }))).length === 0) {
     // A concurrent request has inserted the same ticket and committed.
     const first = await readTicketByPayment(tx, wallet, signature);
     if (!first) throw new Error(`the ticket for transaction ${signature} was not inserted and cannot be read`);
@@ -99,7 +98,7 @@ async function repeatRequest(tx: Tx, round: string, known: TicketRow): Promise<s
   if (known.round !== round) throw fail(409, `the transaction is already used for a ticket of round ${known.round}`, at);
   if (state === 'checking') return id;
   if (state === 'refused' && !found) {
-    await tx.query(reopen, [id]);
+    await run(tx, reopen(id));
     tx.enqueue(checkTicket, { ticket: id });
     return id;
   }

@@ -1,17 +1,8 @@
-import type { Currency } from '#areas/payouts';
 import type { Entry } from '#lib/draw/entry.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { RefundRow, TICKET_STATES } from '../entities.ts';
 
-export const TICKET_STATES = ['checking', 'confirmed', 'refused', 'refunded'] as const;
 type TicketState = (typeof TICKET_STATES)[number];
-
-/** A refund of a ticket's payment. */
-export interface RefundRow {
-  readonly payment: string;
-  readonly currency: Currency;
-  /** Amount of the refund, base units, as text. */
-  readonly amount: string;
-}
 
 /** A ticket as stored in the table `tickets`. Times are ISO 8601 in UTC, to the millisecond. */
 export interface TicketRow {

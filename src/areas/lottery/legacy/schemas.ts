@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CURRENCIES, PAYMENT_STATES } from '#areas/payouts';
 import { RoundId, Units } from '#lib/draw/bytes.ts';
 import { Count, decodeBase58, Id, Instant, Wallet } from '#lib/scalars.ts';
+import { TICKET_STATES } from '../entities.ts';
 import { Receipt } from '../receipts.ts';
-import { TICKET_STATES } from './rows.ts';
 
 const MAX_PRICE = 10n ** 12n;
 /** Maximum tickets of a round. */

@@ -1,11 +1,10 @@
-import type { PublicKey, VersionedTransactionResponse } from '@solana/web3.js';
 import type { LandedCommitment } from '#lib/draw/audit.ts';
 import { instantOf } from '#lib/draw/bytes.ts';
 import { MEMO_PREFIX } from '#lib/draw/commitment.ts';
 import { unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { instructionsOf, memosOf, signersOf } from '#platform/solana/instructions.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { type FetchedTransaction, memosOf } from '#platform/solana/fetched-transaction.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { MEMO_PROGRAM } from '#platform/solana/tokens.ts';
 
 const MEMOS = MEMO_PROGRAM.toBase58();
@@ -31,29 +30,23 @@ interface CommitmentMemo {
 }
 
 /** Returns the commitment memo that the committer signed in a transaction; null when the transaction failed or has no commitment memo. */
-function memoIn(found: VersionedTransactionResponse, committer: PublicKey): string | null {
+function memoIn(found: FetchedTransaction, committer: Address): string | null {
   const key = committer.toBase58();
-  if (found.meta?.err !== null || !signersOf(found).includes(key)) return null;
+  if (found.outcome?.failed !== false || !found.signers.includes(key)) return null;
   // Any wallet can name the committer in a transaction, so only memo instructions that the committer signed are commitments.
-  const signed = instructionsOf(found).filter(({ program, accounts }) => program === MEMOS && accounts.includes(key));
+  const signed = found.instructions.filter(({ program, accounts }) => program === MEMOS && accounts.includes(key));
   return memosOf(signed).find((memo) => memo.startsWith(MEMO_PREFIX)) ?? null;
 }
 
-const read = (app: App, signature: string, commitment: 'confirmed' | 'finalized') =>
-  rpc(() => app.chain.connection.getTransaction(signature, { commitment, maxSupportedTransactionVersion: 1 }));
-
 /** Reads a commitment and the finalized block that contains it. Returns null while the RPC node lacks the transaction or the block. */
-export async function readLanded(app: App, signature: string, committer: PublicKey): Promise<LandedCommitment | null> {
-  const found = await read(app, signature, 'finalized');
+export async function readLanded(app: App, signature: string, committer: Address): Promise<LandedCommitment | null> {
+  const found = await app.chain.node.transaction(signature, 'finalized');
   const memo = found && memoIn(found, committer);
   if (!found || memo === null) return null;
   const { slot } = found;
-  const block = await rpc(() =>
-    app.chain.connection.getBlock(slot, { commitment: 'finalized', maxSupportedTransactionVersion: 1, transactionDetails: 'none', rewards: false }),
-  );
-  const blockTime = block?.blockTime ?? null;
-  if (!block || blockTime === null) return null;
-  return { memo, committer: committer.toBase58(), signature, slot, blockhash: block.blockhash, blockTime: instantOf(blockTime * 1_000) };
+  const block = await app.chain.node.block(slot);
+  if (!block) return null;
+  return { memo, committer: committer.toBase58(), signature, slot, blockhash: block.blockhash, blockTime: instantOf(block.blockTime * 1_000) };
 }
 
 /** Signatures of finalized transactions that this process has read and that contain no commitment. */
@@ -72,7 +65,7 @@ export async function commitmentsSince(app: App, since: { readonly signature: st
   const next = listed.values();
   const work = async () => {
     for (const { signature, slot, final } of next) {
-      const transaction = await read(app, signature, 'confirmed');
+      const transaction = await app.chain.node.transaction(signature, 'confirmed');
       if (!transaction) throw unavailable('the RPC node lists a transaction but does not return it', 2);
       const memo = memoIn(transaction, committer);
       if (memo !== null) found.set(signature, { memo, signature, slot, final });
@@ -89,17 +82,15 @@ type Mention = Omit<CommitmentMemo, 'memo'>;
  * Returns the transactions that name the committer and may contain a commitment, oldest first. Includes transactions that the RPC node lists without
  * a memo, because some RPC nodes omit memos in their lists.
  */
-async function listMentions(app: App, committer: PublicKey, since: { readonly signature: string; readonly slot: number } | null): Promise<Mention[]> {
+async function listMentions(app: App, committer: Address, since: { readonly signature: string; readonly slot: number } | null): Promise<Mention[]> {
   const mentions: Mention[] = [];
   let before: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const options = { limit: PAGE, ...(since ? { until: since.signature } : {}), ...(before ? { before } : {}) };
-    const listed = await rpc(() => app.chain.connection.getSignaturesForAddress(committer, options, 'confirmed'));
+    const listed = await app.chain.node.history(committer, { limit: PAGE, before, until: since?.signature }, 'confirmed');
     // An RPC node that does not know the `until` signature returns older transactions too. This filter removes the older transactions.
     const recent = listed.filter(({ slot, signature }) => since === null || (slot >= since.slot && signature !== since.signature));
-    for (const { signature, slot, err, memo, confirmationStatus } of recent) {
-      if (err === null && (memo === null || memo.includes(MEMO_PREFIX)))
-        mentions.push({ signature, slot, final: confirmationStatus === 'finalized' });
+    for (const { signature, slot, failed, final, memo } of recent) {
+      if (!failed && (memo === null || memo.includes(MEMO_PREFIX))) mentions.push({ signature, slot, final });
     }
     if (listed.length < PAGE || recent.length < listed.length) return mentions.reverse();
     before = listed.at(-1)?.signature;

@@ -5,9 +5,9 @@ import type { App } from '#platform/app.ts';
 import { beaconOf } from '#platform/solana/beacon/index.ts';
 import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import { memo } from '#platform/solana/tokens.ts';
-import { type RoundRow, readRound } from '../rows.ts';
+import { type RoundRow, readDatabaseClock, readRound } from '../rows.ts';
 import { commitmentsSince } from './chain.ts';
-import { isOpened, type OpenedRound, readDatabaseClock } from './rows.ts';
+import { isOpened, type OpenedRound } from './rows.ts';
 import { assignPosition, readNewestPositions, readPosition } from './sequence.ts';
 
 /** Delay before a retry while an earlier commitment is not recorded or not finalized, ms. */

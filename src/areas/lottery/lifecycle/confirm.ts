@@ -1,12 +1,14 @@
-import { PublicKey } from '@solana/web3.js';
+import { sql } from 'kysely';
 import { isInTime, timeOf } from '#lib/draw/beacon-chain.ts';
 import { instantOf, millis } from '#lib/draw/bytes.ts';
 import { type Commitment, parseMemo } from '#lib/draw/commitment.ts';
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { beaconOf } from '#platform/solana/beacon/index.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import { retry, submissionOf, submit } from '#platform/solana/submission/index.ts';
 import { roundCommitted } from '../events.ts';
+import { build } from '../rows.ts';
 import { readLanded } from './chain.ts';
 import { commitmentMismatch, drawCommitment } from './commitment.ts';
 import { type CommitmentWithBeacon, pendingAuditText } from './pending-audit.ts';
@@ -18,11 +20,6 @@ import { voidCommitted } from './void.ts';
 const PENDING_RETRY_MS = 1_000;
 /** Delay before a retry after the commitment failed or did not match its round, ms. */
 const REJECTED_RETRY_MS = 30_000;
-
-const commit = statement(
-  'commit_round',
-  `update rounds set state = 'committed', beacon_round = $2::int8, beacon_due_at = $3, audit = $4, committed_at = app_now(), look_at = $3 where id = $1`,
-);
 
 /**
  * Copies a round's commitment from the chain to the database when the commitment's transaction is finalized. Until then, postpones the round.
@@ -42,7 +39,7 @@ export async function confirmCommitment(app: App, round: OpenedRound): Promise<b
   // Uses the committer key that is stored with the round's position in the sequence, because this key signed the commitment. The configured committer
   // key may have been replaced since then.
   const place = await readPosition(app.db, id);
-  const committer = place ? new PublicKey(place.committer) : app.chain.address('committer');
+  const committer = place ? parseAddress(place.committer) : app.chain.address('committer');
   const landed = await readLanded(app, standing.signature, committer);
   if (!landed) {
     app.log.warn(
@@ -84,7 +81,9 @@ async function recordCommitment(app: App, round: OpenedRound, commitment: Commit
     if (!(await lockInState(tx, id, 'closing'))) return null;
     const refusal = await recordLanded(tx, commitment, landed.commitment);
     if (refusal !== null) return refusal;
-    await tx.query(commit, [id, beaconRound, dueAt, pendingAuditText(round, landed, null)]);
+    const columns = { beacon_round: String(beaconRound), beacon_due_at: dueAt, look_at: dueAt, audit: pendingAuditText(round, landed, null) };
+    const committed = { ...columns, state: 'committed', committed_at: sql<string>`app_now()` } as const;
+    await run(tx, build.updateTable('rounds').set(committed).where('id', '=', id));
     if (inTime) tx.emit(roundCommitted, { roundId: id, kind, sequence, entries: count, root: entriesRoot, signature, beaconRound, dueAt });
     else await voidCommitted(tx, app, round, 'late-block', pendingAuditText(round, landed, 'late-block'));
     return null;

@@ -1,12 +1,14 @@
+import { sql } from 'kysely';
 import { type Currency, createPayments } from '#areas/payouts';
 import type { Audit } from '#lib/draw/audit.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { beaconOf } from '#platform/solana/beacon/index.ts';
 import { auditText } from '../audits.ts';
 import { entryChunks } from '../entries.ts';
 import { roundFinalized, winnerAnnounced } from '../events.ts';
+import { build } from '../rows.ts';
 import { mintOf } from '../treasury.ts';
 import { evaluateInThread } from './in-worker-thread.ts';
 import { type CommitmentWithBeacon, pendingAuditText } from './pending-audit.ts';
@@ -114,20 +116,12 @@ async function drawWithSignature(
   return true;
 }
 
-const finalize = statement<{ id: string }>(
-  'finalize_round',
-  `update rounds set state = 'finalized', audit = $2, ended_at = app_now() where id = $1 and state = 'committed' returning id::text`,
-);
-const insertWinners = statement(
-  'insert_round_winners',
-  `insert into round_winners (round, place, index, wallet, matches, amount, mint)
-   select $1, w.* from unnest($2::int[], $3::int[], $4::text[], $5::int[], $6::numeric[], $7::text[]) as w(place, index, wallet, matches, amount, mint)`,
-);
-
 /** Stores a draw, creates the payments of its prizes, and emits its events. Idempotent. */
 async function publishDraw(app: App, tx: Tx, round: CommittedRound, audit: Audit): Promise<void> {
   const { id, kind } = round;
-  if ((await tx.query(finalize, [id, auditText(audit)])).length === 0) return;
+  const finalized = { state: 'finalized', audit: auditText(audit), ended_at: sql<string>`app_now()` } as const;
+  const finalization = build.updateTable('rounds').set(finalized).where('id', '=', id).where('state', '=', 'committed');
+  if ((await run(tx, finalization.returning('id'))).length === 0) return;
   const winners = (audit.winners ?? []).map((winner) => ({
     ...winner,
     amount: BigInt(winner.prize.amount),
@@ -135,9 +129,11 @@ async function publishDraw(app: App, tx: Tx, round: CommittedRound, audit: Audit
   }));
   // Only winners with a prize are paid: a round of free tickets has a winner but no prize.
   const paid = winners.filter(({ amount }) => amount > 0n);
-  const column = <Key extends 'place' | 'index' | 'wallet' | 'matches' | 'mint'>(key: Key) => paid.map((winner) => winner[key]);
-  const amounts = paid.map(({ amount }) => String(amount));
-  await tx.query(insertWinners, [id, column('place'), column('index'), column('wallet'), column('matches'), amounts, column('mint')]);
+  const rows = paid.map(({ place, index, wallet, matches, amount, mint }) => ({
+    ...{ round: id, place, index, wallet, matches, mint },
+    amount: String(amount),
+  }));
+  if (rows.length > 0) await run(tx, build.insertInto('round_winners').values(rows));
   const requests = paid.map(({ place, wallet, amount, mint }) => ({
     wallet,
     currency: mint,

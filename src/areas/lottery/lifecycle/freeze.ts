@@ -1,15 +1,13 @@
+import { sql } from 'kysely';
 import { advanceRound } from '#jobs/rounds.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { lockRound } from '../entries.ts';
 import { roundClosed } from '../events.ts';
+import { build } from '../rows.ts';
 import { pendingAuditText } from './pending-audit.ts';
 import { voidUncommitted } from './void.ts';
-
-const close = statement(
-  'close_round',
-  `update rounds set state = 'closing', closed_at = app_now(), look_at = app_now() where id = $1 and state = 'active'`,
-);
 
 /** Maximum wait after the closing time for tickets that are still being checked, seconds. A payment is finalized some seconds after its block. */
 const SETTLING_SEC = 60;
@@ -36,7 +34,8 @@ export async function closeRound(tx: Tx, id: string, when: 'now' | 'due' = 'now'
     await voidUncommitted(tx, round, 'no-entries', pendingAuditText({ parameters, entries, root: null }, null, 'no-entries'));
     return true;
   }
-  await tx.query(close, [id]);
+  const closing = { state: 'closing', closed_at: sql<string>`app_now()`, look_at: sql<string>`app_now()` } as const;
+  await run(tx, build.updateTable('rounds').set(closing).where('id', '=', id).where('state', '=', 'active'));
   tx.emit(roundClosed, { roundId: id, kind, entries });
   tx.enqueue(advanceRound, { round: id });
   return true;

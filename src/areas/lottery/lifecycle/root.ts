@@ -1,8 +1,9 @@
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { submit } from '#platform/solana/submission/index.ts';
 import { auditText } from '../audits.ts';
 import { entryChunks } from '../entries.ts';
+import { build } from '../rows.ts';
 import { drawCommitment } from './commitment.ts';
 import { evaluateInThread } from './in-worker-thread.ts';
 import { pendingAuditText } from './pending-audit.ts';
@@ -11,11 +12,6 @@ import { voidUncommitted } from './void.ts';
 
 /** Delay before a retry when the stored entries are corrupt, ms. An operator must restore the entries. */
 const CORRUPT_RETRY_MS = 30_000;
-
-const setRoot = statement<{ id: string }>(
-  'set_round_root',
-  `update rounds set root = decode($2, 'hex'), audit = $3 where id = $1 and state = 'closing' and root is null returning id::text`,
-);
 
 /** Builds the tree over a frozen round's entries and submits the commitment to its root. @returns false when the round cannot advance now */
 export async function buildRoot(app: App, round: OpenedRound): Promise<boolean> {
@@ -30,7 +26,9 @@ export async function buildRoot(app: App, round: OpenedRound): Promise<boolean> 
   }
   const { root, tree, audit } = evaluation;
   return await app.tx(async (tx) => {
-    if ((await tx.query(setRoot, [id, root, auditText(audit)])).length === 0) return true;
+    const rootless = build.updateTable('rounds').where('id', '=', id).where('state', '=', 'closing').where('root', 'is', null);
+    const stored = await run(tx, rootless.set({ root: Buffer.from(root, 'hex'), audit: auditText(audit) }).returning('id'));
+    if (stored.length === 0) return true;
     await storeTree(tx, id, tree);
     await submit(tx, drawCommitment, [id]);
     return true;

@@ -1,7 +1,10 @@
+import { type NotNull, sql } from 'kysely';
 import type { LandedCommitment } from '#lib/draw/audit.ts';
 import { type Commitment, commitmentHash, NO_PREVIOUS } from '#lib/draw/commitment.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from '../rows.ts';
 
 /** The position of a round's commitment in the numbered sequence of commitments that one committer key signs. */
 interface CommitmentPosition {
@@ -16,13 +19,11 @@ interface CommitmentPosition {
   readonly slot: number | null;
 }
 
-const COLUMNS = 'committer, sequence::float8, round::text, previous, hash, signature, slot::float8';
-const ofRound = statement<CommitmentPosition>('read_commitment_of_round', `select ${COLUMNS} from commitments where round = $1`);
-const newest = statement<CommitmentPosition>(
-  'read_newest_commitments',
-  `select ${COLUMNS} from commitments where committer = $1 order by sequence desc limit 2`,
-);
-const at = statement<CommitmentPosition>('read_commitment_at', `select ${COLUMNS} from commitments where committer = $1 and sequence = $2`);
+const positions = build
+  .selectFrom('commitments')
+  .select(['committer', sql<number>`sequence::float8`.as('sequence'), 'round', 'previous', 'hash', 'signature'])
+  .select(sql<number | null>`slot::float8`.as('slot'));
+const ofCommitter = (committer: string) => positions.where('committer', '=', committer);
 const lock = statement('lock_commitments', `select pg_advisory_xact_lock(hashtext('coinop-commitments'))`);
 // If the round already has a position in the sequence of an earlier committer key, the new position replaces that position. A position with a
 // recorded commitment is kept.
@@ -35,7 +36,7 @@ const insert = statement(
 
 /** Reads the position that was assigned to a round. */
 export async function readPosition(db: Queryable, round: string): Promise<CommitmentPosition | undefined> {
-  return (await db.query(ofRound, [round]))[0];
+  return (await run(db, positions.where('round', '=', round)))[0];
 }
 
 /**
@@ -48,7 +49,7 @@ export async function readNewestPositions(
   db: Queryable,
   committer: string,
 ): Promise<{ last: CommitmentPosition | undefined; landed: CommitmentPosition | undefined }> {
-  const rows = await db.query(newest, [committer]);
+  const rows = await run(db, ofCommitter(committer).orderBy('commitments.sequence', 'desc').limit(2));
   return { last: rows[0], landed: rows.find(({ hash }) => hash !== null) };
 }
 
@@ -87,8 +88,8 @@ export async function recordLanded(tx: Tx, commitment: Commitment, landed: Lande
   await tx.query(lock);
   const [own, [existing], [before]] = await Promise.all([
     readPosition(tx, round),
-    tx.query(at, [committer, sequence]),
-    tx.query(at, [committer, sequence - 1]),
+    run(tx, ofCommitter(committer).where('sequence', '=', String(sequence))),
+    run(tx, ofCommitter(committer).where('sequence', '=', String(sequence - 1))),
   ]);
   if (own && own.committer !== committer)
     return `the round has a sequence number of committer ${own.committer}, but a commitment of ${committer} landed`;
@@ -100,23 +101,20 @@ export async function recordLanded(tx: Tx, commitment: Commitment, landed: Lande
   return null;
 }
 
-const readRecord = statement<LandedCommitment>(
-  'read_landed_commitment',
-  `select memo, committer, signature, slot::float8, blockhash, ${instant('block_time')} as "blockTime"
-   from commitments where round = $1 and memo is not null`,
-);
+// A check of the table says that the columns of a recorded commitment are set together.
+const recorded = build
+  .selectFrom('commitments')
+  .select(['memo', 'committer', 'signature', 'blockhash', sql<number>`slot::float8`.as('slot'), isoInstant('block_time').as('blockTime')])
+  .where('memo', 'is not', null)
+  .$narrowType<{ memo: NotNull; signature: NotNull; blockhash: NotNull }>();
 
 /** Reads the recorded commitment of a round. */
 export async function readLandedCommitment(db: Queryable, round: string): Promise<LandedCommitment | undefined> {
-  return (await db.query(readRecord, [round]))[0];
+  return (await run(db, recorded.where('round', '=', round)))[0];
 }
-
-const firsts = statement<{ committer: string }>(
-  'read_committers',
-  'select committer from commitments where sequence = 1 and slot is not null order by slot',
-);
 
 /** Reads all keys that have committed to rounds, ordered by the slot of each key's first commitment. */
 export async function readCommitters(db: Queryable): Promise<string[]> {
-  return (await db.query(firsts)).map(({ committer }) => committer);
+  const first = build.selectFrom('commitments').select('committer').where('sequence', '=', '1').where('slot', 'is not', null);
+  return (await run(db, first.orderBy('slot'))).map(({ committer }) => committer);
 }

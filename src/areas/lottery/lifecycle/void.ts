@@ -1,23 +1,27 @@
+import { sql } from 'kysely';
 import { stringify } from 'uuid';
 import { advanceRound } from '#jobs/rounds.ts';
 import type { VoidReason } from '#lib/draw/audit.ts';
 import { sha256, utf8 } from '#lib/draw/bytes.ts';
 import { parametersHash } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { roundClosed, roundVoid } from '../events.ts';
 import { refundTickets } from '../legacy/refund.ts';
+import { build } from '../rows.ts';
 import type { OpenedRound } from './rows.ts';
 
-const end = statement(
-  'void_round',
-  `update rounds set state = 'void', void_reason = $2, audit = $3, closed_at = coalesce(closed_at, app_now()), ended_at = app_now() where id = $1`,
-);
+const end = (round: string, reason: VoidReason, audit: string) =>
+  build
+    .updateTable('rounds')
+    .set({ state: 'void', void_reason: reason, audit, closed_at: sql`coalesce(closed_at, app_now())`, ended_at: sql`app_now()` })
+    .where('id', '=', round);
 
 /** Voids a round that has no commitment. Precondition: the transaction has locked the round's row. */
 export async function voidUncommitted(tx: Tx, { id, kind }: Pick<OpenedRound, 'id' | 'kind'>, reason: VoidReason, audit: string): Promise<void> {
-  await tx.query(end, [id, reason, audit]);
+  await run(tx, end(id, reason, audit));
   tx.emit(roundVoid, { roundId: id, kind, reason, successor: null });
 }
 
@@ -26,7 +30,7 @@ export async function voidUncommitted(tx: Tx, { id, kind }: Pick<OpenedRound, 'i
  * Precondition: the transaction has locked the round's row.
  */
 export async function voidCommitted(tx: Tx, app: App, round: OpenedRound, reason: VoidReason, audit: string): Promise<void> {
-  await tx.query(end, [round.id, reason, audit]);
+  await run(tx, end(round.id, reason, audit));
   if (round.kind === 'legacy') await refundTickets(tx, app, round.id);
   const successor = round.kind === 'chat' ? await createSuccessor(tx, round) : null;
   tx.emit(roundVoid, { roundId: round.id, kind: round.kind, reason, successor });

@@ -3,7 +3,8 @@ import { reply, route } from '#platform/http/route.ts';
 import { startChatRound } from '../activate.ts';
 import { createChatRound } from '../create.ts';
 import { readActiveChatRound, readRound } from '../rows.ts';
-import { ChatRoundTerms, ChatRoundView, presentChatRound, RoundPath } from '../schemas.ts';
+import { ChatRoundView, presentChatRound, RoundPath } from '../schemas.ts';
+import { ChatRoundTerms } from '../terms.ts';
 import { IMMUTABLE, REVALIDATE } from './cache-control.ts';
 
 export const postRound = route({

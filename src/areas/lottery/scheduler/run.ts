@@ -1,11 +1,14 @@
+import { sql } from 'kysely';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { toHttpError } from '#platform/http/errors.ts';
 import { startChatRound } from '../activate.ts';
-import { createChatRound } from '../create.ts';
-import { ChatRoundTerms } from '../schemas.ts';
+import { createChatRound, termColumns } from '../create.ts';
+import { build } from '../rows.ts';
+import { ChatRoundTerms } from '../terms.ts';
 import { titleOf } from './title.ts';
 
 /** Value of `created_by` in scheduled rounds. */
@@ -36,14 +39,6 @@ const take = statement<DueRound>(
      coalesce((select r.state = 'pending' from rounds r where r.id = s.pending), false) as "isPending", to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD') as day
    from round_schedule s where ${DUE} for update of s skip locked`,
 );
-const lease = statement(
-  'lease_scheduled_round',
-  `update round_schedule set pending = $1, rounds = $2, look_at = app_now() + make_interval(secs => ${LEASE_SEC})`,
-);
-const setTerms = statement(
-  'set_scheduled_round_terms',
-  `update rounds set title = $2, picks = $3, range = $4, prizes = $5, duration_sec = $6, max_entries_per_wallet = $7 where id = $1 and state = 'pending'`,
-);
 
 // Updates the schedule after the start of a round. The next start time is the first time after this start that is a whole number of intervals after
 // the old start time. So several missed start times cause only one round. If an administrator has set a start time later than this start, that time
@@ -54,12 +49,16 @@ const advance = statement(
      next_at = s.next_at + s.interval_sec * interval '1 second' * greatest(0, floor(extract(epoch from r.opens_at - s.next_at) / s.interval_sec) + 1)
    from rounds r where s.pending = $1 and r.id = s.pending and r.state <> 'pending'`,
 );
-// Records a failed start and delays the retry. Changes nothing when the schedule's pending round is no longer the round `$1`.
-const refuse = statement<{ refused: boolean }>(
-  'refuse_scheduled_round',
-  `update round_schedule set last_error = $2, look_at = app_now() + make_interval(secs => least(${RETRY_SEC}, interval_sec))
-   where pending is not distinct from $1::uuid returning true as refused`,
-);
+/**
+ * Builds the update that records a failed start and delays the retry. Updates and returns no row when the schedule's pending round is no longer
+ * `round`.
+ */
+const refuse = (round: string | null, error: string) =>
+  build
+    .updateTable('round_schedule')
+    .set({ last_error: error, look_at: sql`app_now() + make_interval(secs => least(${RETRY_SEC}, interval_sec))` })
+    .where('pending', 'is not distinct from', round)
+    .returning('rounds');
 
 /** Starts the next round of the schedule when it is due. After a crash, the next worker continues with the round that was already created. */
 export async function runScheduler(app: App): Promise<void> {
@@ -75,7 +74,7 @@ export async function runScheduler(app: App): Promise<void> {
       // An administrator or another worker may have started the round although this call failed. In this case `advance` updates the schedule, and
       // `refuse` then changes nothing.
       await tx.query(advance, [round]);
-      const refused = await tx.query(refuse, [round, toHttpError(error).message]);
+      const refused = await run(tx, refuse(round, toHttpError(error).message));
       if (refused.length > 0) app.log.warn({ err: error, round }, 'the due round of the schedule cannot start; the start is retried');
     });
   }
@@ -98,12 +97,8 @@ async function takeRound(tx: Tx): Promise<string | null> {
   const terms = { ...rest, title: titleOf(title, due.n, due.day) };
   const id = due.pending ?? newId();
   if (due.pending === null) await createChatRound(tx, terms, SCHEDULER, id);
-  else await replaceTerms(tx, id, terms);
-  await tx.query(lease, [id, due.n]);
+  else await run(tx, build.updateTable('rounds').set(termColumns(terms)).where('id', '=', id).where('state', '=', 'pending'));
+  const leaseEnd = sql<string>`app_now() + make_interval(secs => ${LEASE_SEC})`;
+  await run(tx, build.updateTable('round_schedule').set({ pending: id, rounds: due.n, look_at: leaseEnd }));
   return id;
-}
-
-async function replaceTerms(tx: Tx, id: string, terms: ChatRoundTerms): Promise<void> {
-  const { title, picks, range, prizes, durationSec, maxEntriesPerWallet } = terms;
-  await tx.query(setTerms, [id, title, picks, range, JSON.stringify(prizes), durationSec, maxEntriesPerWallet]);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Count, Instant } from '#lib/scalars.ts';
-import { ChatRoundTerms } from '../schemas.ts';
+import { ChatRoundTerms } from '../terms.ts';
 import { MAX_TITLE, titleOf } from './title.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';

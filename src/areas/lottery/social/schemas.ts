@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { VoidReason } from '#lib/draw/audit.ts';
 import { Hash, RoundId, Units } from '#lib/draw/bytes.ts';
 import { Count, Instant, Wallet } from '#lib/scalars.ts';
-import { ROUND_STATES } from '../rows.ts';
+import { ROUND_STATES } from '../entities.ts';
 import { CARD_SIZE } from './card/size.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Config } from '#config';
-import type { PrizeTerms, RoundRow } from '../rows.ts';
+import type { RoundRow } from '../rows.ts';
+import type { PrizeTerms } from '../terms.ts';
 import { CARD_SIZE } from './card/size.ts';
 import type { SharedRound } from './rounds.ts';
 import type { SharedRoundView } from './schemas.ts';

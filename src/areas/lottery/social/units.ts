@@ -1,11 +1,10 @@
-import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { staleWhileRevalidate } from '#platform/redis/stale-while-revalidate.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { decodeMint } from '#platform/solana/tokens.ts';
-import type { PrizeTerms } from '../rows.ts';
+import type { PrizeTerms } from '../terms.ts';
 
 type Mint = PrizeTerms['mint'];
 
@@ -28,7 +27,7 @@ const decimalsOf = staleWhileRevalidate<string, number>({
   maxConcurrent: 4,
   unavailableMessage: 'the decimals of a prize cannot be read from the chain; try again',
   async read(app, mint) {
-    const decoded = decodeMint(await rpc(() => app.chain.connection.getAccountInfo(new PublicKey(mint))));
+    const decoded = decodeMint((await app.chain.node.account(parseAddress(mint), 'confirmed')).account);
     if (!decoded) throw unavailable(`${mint} is not an SPL mint`, 60);
     return decoded.decimals;
   },
@@ -42,7 +41,7 @@ export type Decimals = Readonly<Record<Mint, number>>;
  * @throws 503 when the decimals are not cached and the RPC node does not answer
  */
 export async function readDecimals(app: App): Promise<Decimals> {
-  const of = async (mint: PublicKey) => (await decimalsOf(app, mint.toBase58())).value;
+  const of = async (mint: Address) => (await decimalsOf(app, mint.toBase58())).value;
   const [reward, usdc] = await Promise.all([of(app.chain.rewardMint), of(app.chain.usdcMint)]);
   return { reward, usdc };
 }

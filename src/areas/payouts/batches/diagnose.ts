@@ -1,6 +1,5 @@
-import { PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import type { ChainError, ComposeOutcome } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { alert } from '../alerts.ts';
@@ -38,16 +37,16 @@ function wait(app: App, error: ChainError): ComposeOutcome {
 }
 
 async function diagnoseTransfer(app: App, batch: Batch, member: BatchMember, error: ChainError): Promise<ComposeOutcome> {
-  const mint = new PublicKey(batch.mint);
-  const owners = [new PublicKey(batch.treasury), new PublicKey(member.wallet)];
+  const mint = parseAddress(batch.mint);
+  const owners = [parseAddress(batch.treasury), parseAddress(member.wallet)];
   const addresses = owners.map((owner) => associatedTokenAddress(owner, mint));
-  const [source, destination] = (await rpc(() => app.chain.connection.getMultipleAccountsInfo(addresses, 'confirmed'))).map(decodeTokenAccount);
+  const [source, destination] = (await app.chain.node.accounts(addresses, 'confirmed')).accounts.map(decodeTokenAccount);
   if (!source || source.frozen) return failed(error, 'TreasuryFrozen', 'the token account of the treasury is missing or frozen');
   if (source.amount < batch.members.reduce((sum, { amount }) => sum + amount, 0n))
     return failed(error, 'TreasuryShort', 'the treasury does not hold the amount of the batch');
   if (destination?.frozen) return failed(error, MEMBER_ERROR, 'the token account of the wallet is frozen');
   if (!destination && !member.opens) return failed(error, 'AccountGone', 'the token account of the wallet was closed');
-  if (destination && !destination.owner.equals(new PublicKey(member.wallet))) {
+  if (destination && !destination.owner.equals(parseAddress(member.wallet))) {
     return failed(error, MEMBER_ERROR, 'the token account of the wallet has another owner');
   }
   return { do: 'fail', error };

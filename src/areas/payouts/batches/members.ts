@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { ComputeBudgetProgram, PublicKey, SystemProgram, type TransactionInstruction, TransactionMessage } from '@solana/web3.js';
 import { parse } from 'uuid';
+import { type Instruction, parseAddress } from '#platform/solana/primitives.ts';
+import { advanceNonceInstruction } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '#platform/solana/tokens.ts';
+import { computeBudget, fitsIntoTransaction } from '#platform/solana/transactions.ts';
 
 /** One payment in a batch, with its wallet. */
 export interface BatchMember {
@@ -44,14 +46,14 @@ export function readPayoutMemo(text: string): { batch: string; hash: string } | 
  * Builds the instructions of a batch: first the memo, then one transfer per member. If the batch opens the member's token account, the instruction
  * that opens the account precedes the transfer.
  */
-export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): TransactionInstruction[] {
-  const [feePayer, owner, mint] = [new PublicKey(terms.feePayer), new PublicKey(terms.treasury), new PublicKey(terms.mint)];
+export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): Instruction[] {
+  const [feePayer, owner, mint] = [parseAddress(terms.feePayer), parseAddress(terms.treasury), parseAddress(terms.mint)];
   const from = associatedTokenAddress(owner, mint);
   const ids = members.map(({ payment }) => payment);
   return [
     memo(payoutMemo(terms.id, membersHash(ids))),
     ...members.flatMap((member) => {
-      const wallet = new PublicKey(member.wallet);
+      const wallet = parseAddress(member.wallet);
       const to = associatedTokenAddress(wallet, mint);
       const transfer = transferChecked({ from, to, owner, mint, decimals: terms.decimals, amount: member.amount });
       return member.opens ? [createAssociatedTokenAccount(feePayer, wallet, mint), transfer] : [transfer];
@@ -76,30 +78,11 @@ export function memberOfInstruction(
   return null;
 }
 
-/** Maximum size of a Solana transaction with its signatures, bytes. */
-const MAX_BYTES = 1_232;
-const SIGNATURE_BYTES = 64;
-
 /** Returns whether a batch fits into one Solana transaction, together with the nonce and compute budget instructions that every batch begins with. */
 export function fits(terms: BatchTerms, members: readonly BatchMember[]): boolean {
-  const payer = new PublicKey(terms.feePayer);
-  const before = [
-    SystemProgram.nonceAdvance({ noncePubkey: new PublicKey(terms.address), authorizedPubkey: payer }),
-    ComputeBudgetProgram.setComputeUnitLimit({ units: 1_400_000 }),
-    ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1 }),
-  ];
-  const message = new TransactionMessage({
-    payerKey: payer,
-    // Uses the mint as a placeholder for the blockhash. Both have 32 bytes, and only the length of the message is measured.
-    recentBlockhash: terms.mint,
-    instructions: [...before, ...batchInstructions(terms, members)],
-  }).compileToLegacyMessage();
-  try {
-    return 1 + SIGNATURE_BYTES * message.header.numRequiredSignatures + message.serialize().length <= MAX_BYTES;
-  } catch {
-    // The message is longer than the buffer of web3.js, so web3.js throws. The batch does not fit.
-    return false;
-  }
+  const payer = parseAddress(terms.feePayer);
+  const before = [advanceNonceInstruction(parseAddress(terms.address), payer), ...computeBudget(1_400_000, 1)];
+  return fitsIntoTransaction(payer, [...before, ...batchInstructions(terms, members)]);
 }
 
 /** Returns the first members of the list: the maximum number that fits into one Solana transaction. */

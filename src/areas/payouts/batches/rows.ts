@@ -1,4 +1,6 @@
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
+import { build } from '../build.ts';
 import type { BatchMember, BatchTerms } from './members.ts';
 
 /** A batch of payments with its terms, nonce, state and members. */
@@ -18,36 +20,18 @@ export interface Batch extends BatchTerms {
   readonly complete: boolean;
 }
 
-interface BatchRow extends BatchTerms {
-  lane: number;
-  nonce: string;
-  state: Batch['state'];
-  rent: string;
-  urgency: number;
-}
-interface MemberRow {
-  payment: string;
-  wallet: string;
-  amount: string;
-  opens: boolean;
-  state: string;
-}
-
-const selectBatch = statement<BatchRow>(
-  'select_payout_batch',
-  `select id::text, lane::int, address, nonce, fee_payer as "feePayer", treasury, mint, decimals::int, rent::text, urgency::int, state
-   from payout_batches where id = $1`,
-);
-const selectMembers = statement<MemberRow>(
-  'select_payout_members',
-  `select m.payment::text, p.wallet, p.amount::text, m.opens, p.state from payout_batch_members m join payments p on p.id = m.payment
-   where m.batch = $1 order by m.position`,
-);
+const batches = build
+  .selectFrom('payout_batches')
+  .select(['id', 'lane', 'address', 'nonce', 'fee_payer as feePayer', 'treasury', 'mint', 'decimals', 'rent', 'urgency', 'state']);
+const batchMembers = build
+  .selectFrom('payout_batch_members as m')
+  .innerJoin('payments as p', 'p.id', 'm.payment')
+  .select(['m.payment', 'p.wallet', 'p.amount', 'm.opens', 'p.state'])
+  .orderBy('m.position');
 
 /** Returns a batch with its members in batch order, or undefined when the batch does not exist. */
 export async function readBatch(db: Queryable, id: string): Promise<Batch | undefined> {
-  const [batches, members] = await Promise.all([db.query(selectBatch, [id]), db.query(selectMembers, [id])]);
-  const row = batches[0];
+  const [[row], members] = await Promise.all([run(db, batches.where('id', '=', id)), run(db, batchMembers.where('m.batch', '=', id))]);
   if (!row) return undefined;
   return {
     ...row,

@@ -1,9 +1,12 @@
 import { planPayouts } from '#jobs/payouts.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { ChainError, FailedTransaction, LandedTransaction } from '#platform/solana/submission/index.ts';
+import { build } from '../build.ts';
 import { payoutConfirmed } from '../events.ts';
 import { moveToManual } from '../manual.ts';
+import type { PaidPayment } from '../payments.ts';
 import { memberOfInstruction } from './members.ts';
 import { readBatch } from './rows.ts';
 
@@ -44,7 +47,7 @@ const release = statement<{ payment: string }>(
   'release_payout_members',
   `update payout_batch_members set live = false where batch = any($1::uuid[]) and live returning payment::text`,
 );
-const complete = statement<{ id: string; wallet: string; currency: string; amount: string; signature: string }>(
+const complete = statement<PaidPayment & { signature: string }>(
   'complete_payments',
   `update payments p set state = 'completed', signature = v.signature, reason = null, completed_at = app_now(), changed_at = app_now()
    from unnest($1::uuid[], $2::text[]) as v(batch, signature) join payout_batch_members m on m.batch = v.batch
@@ -82,10 +85,6 @@ const resetToPending = statement(
      give_ups = give_ups + $3::int, changed_at = app_now()
    where id = any($1::uuid[]) and state in ('batched', 'confirmed')`,
 );
-const countRefusal = statement<{ refusals: number }>(
-  'count_payment_refusal',
-  'update payments set refusals = refusals + 1 where id = $1 returning refusals::int',
-);
 
 /** Delay before the members of a failed batch may be planned again, ms. */
 const RETRY_MS = 1_000;
@@ -118,8 +117,9 @@ export async function settleFailed(tx: Tx, failures: readonly FailedTransaction[
  * reached `MAX_REFUSALS`.
  */
 async function isUnpayable(tx: Tx, payment: string, error: ChainError): Promise<boolean> {
-  const refusals = (await tx.query(countRefusal, [payment]))[0]?.refusals ?? 0;
-  return error.name === MEMBER_ERROR || refusals >= MAX_REFUSALS;
+  const count = build.updateTable('payments').set((eb) => ({ refusals: eb('refusals', '+', 1) }));
+  const [counted] = await run(tx, count.where('id', '=', payment).returning('refusals'));
+  return error.name === MEMBER_ERROR || (counted?.refusals ?? 0) >= MAX_REFUSALS;
 }
 
 const reasonOf = (error: ChainError): string => (error.name === MEMBER_ERROR ? error.message : `the chain refused the payment: ${error.message}`);

@@ -1,7 +1,8 @@
-import { PublicKey } from '@solana/web3.js';
+import { sql } from 'kysely';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import {
   type ChainError,
   type ComposeOutcome,
@@ -13,7 +14,8 @@ import {
   type TransactionDraft,
   type TransactionType,
 } from '#platform/solana/submission/index.ts';
-import { decodeNonce } from '../lanes/account.ts';
+import { decodeNonce } from '#platform/solana/system-program.ts';
+import { build } from '../build.ts';
 import { advanceNonce, advanceSubject } from '../lanes/advance.ts';
 import { diagnose } from './diagnose.ts';
 import { batchInstructions } from './members.ts';
@@ -47,12 +49,12 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   if (!batch.complete) return failed('Changed', 'a member is no longer in the state batched');
   const keys = { feePayer: app.chain.key('feePayer').publicKey.toBase58(), treasury: app.chain.key('treasury').publicKey.toBase58() };
   if (keys.feePayer !== batch.feePayer || keys.treasury !== batch.treasury) return failed('Rotated', 'the fee payer or treasury key was rotated');
-  const account = new PublicKey(batch.address);
+  const account = parseAddress(batch.address);
   const [nonce, limits] = await Promise.all([
-    rpc(() => app.chain.connection.getAccountInfoAndContext(account, 'finalized')),
+    app.chain.node.account(account, 'finalized'),
     Promise.all([outflowLeft(app, batch.mint), outflowLeft(app, TOKEN_ACCOUNTS)]),
   ]);
-  if (decodeNonce(nonce.value)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction has used the nonce of the batch already');
+  if (decodeNonce(nonce.account)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction has used the nonce of the batch already');
   const spends = spendsOf(batch);
   // Fails the batch instead of waiting for the next day, because its payments then return to `pending`, and a smaller batch may still fit into the
   // daily limit.
@@ -79,10 +81,8 @@ const selectUnbatched = statement<{ payment: string }>(
   `select m.payment::text from payout_batches b join payout_batch_members m on m.batch = b.id join payments p on p.id = m.payment
    where b.id = $1 and (b.state <> 'live' or not m.live or p.state <> 'batched') limit 1`,
 );
-const noncesOf = statement<{ lane: number; nonce: string }>(
-  'nonces_of_payout_batches',
-  `select lane::int, nonce from payout_batches where id = any($1::uuid[]) and state = 'live'`,
-);
+const selectNonces = (batches: readonly string[]) =>
+  build.selectFrom('payout_batches').select(['lane', 'nonce']).where('id', '=', sql<string>`any(${batches}::uuid[])`).where('state', '=', 'live');
 
 /** The transaction type of a batch of treasury payments. Of all transactions that are signed with the same nonce, at most one can land. */
 export const payoutBatch: TransactionType = {
@@ -105,7 +105,7 @@ export const payoutBatch: TransactionType = {
    * batch can never land.
    */
   async overdue(tx, subjects) {
-    const advances = (await tx.query(noncesOf, [subjects])).map(({ lane, nonce }) => advanceSubject(lane, nonce));
+    const advances = (await run(tx, selectNonces(subjects))).map(({ lane, nonce }) => advanceSubject(lane, nonce));
     await submit(tx, advanceNonce, advances);
     await retry(tx, advanceNonce, advances);
   },

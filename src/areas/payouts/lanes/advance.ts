@@ -1,11 +1,11 @@
-import { PublicKey } from '@solana/web3.js';
 import { planPayouts } from '#jobs/payouts.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
+import { decodeNonce } from '#platform/solana/system-program.ts';
 import { memo } from '#platform/solana/tokens.ts';
-import { decodeNonce } from './account.ts';
 import { markStale, selectLane } from './rows.ts';
 
 const WAIT_MS = 1_000;
@@ -24,11 +24,11 @@ const laneOf = (subject: string): number => Number(subject.slice(0, subject.inde
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const number = laneOf(subject);
   const value = subject.slice(subject.indexOf(':') + 1);
-  const lane = (await app.db.query(selectLane, [number]))[0];
+  const [lane] = await run(app.db, selectLane(number));
   if (!lane) return { do: 'manual', reason: 'the lane does not exist' };
-  const account = new PublicKey(lane.address);
-  const info = await rpc(() => app.chain.connection.getAccountInfoAndContext(account, 'finalized'));
-  if (decodeNonce(info.value)?.value !== value) {
+  const account = parseAddress(lane.address);
+  const fetched = await app.chain.node.account(account, 'finalized');
+  if (decodeNonce(fetched.account)?.value !== value) {
     return {
       do: 'fail',
       error: { name: 'NonceUsed', message: 'another transaction has used the nonce of the lane already', instruction: null, code: null },
@@ -44,7 +44,7 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
 }
 
 async function markLanesStale(tx: Tx, subjects: readonly string[]): Promise<void> {
-  await tx.query(markStale, [subjects.map(laneOf)]);
+  await run(tx, markStale(subjects.map(laneOf)));
   tx.enqueue(planPayouts, {});
 }
 

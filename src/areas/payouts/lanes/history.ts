@@ -1,10 +1,13 @@
-import { ComputeBudgetProgram, PublicKey, SystemProgram, type VersionedTransactionResponse } from '@solana/web3.js';
+import { sql } from 'kysely';
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
-import { instructionsOf } from '#platform/solana/instructions.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { ChainAttemptsTable } from '#platform/db/entities.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
+import { advancesNonce, type FetchedTransaction } from '#platform/solana/fetched-transaction.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import { MEMO_PROGRAM, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
+import { COMPUTE_BUDGET_PROGRAM } from '#platform/solana/transactions.ts';
 import { readPayoutMemo } from '../batches/members.ts';
+import { PayoutFindingsTable, type Transfer } from '../entities.ts';
 import type { Lane } from './rows.ts';
 
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
@@ -14,23 +17,12 @@ const MAX_PAGES = 20;
 const MAX_READ = 100;
 const MAX_CONCURRENT_READS = 8;
 
-const SYSTEM = SystemProgram.programId.toBase58();
 const TOKENS = TOKEN_PROGRAM.toBase58();
 const MEMOS = MEMO_PROGRAM.toBase58();
-const COMPUTE_BUDGET = ComputeBudgetProgram.programId.toBase58();
+const COMPUTE_BUDGET = COMPUTE_BUDGET_PROGRAM.toBase58();
 
-/** Number of the instruction AdvanceNonceAccount in the system program. */
-const ADVANCE_NONCE = 4;
 /** Number of the instruction TransferChecked in the token program. */
 const TRANSFER_CHECKED = 12;
-
-/** A token transfer, as the instruction TransferChecked gives it. */
-export interface Transfer {
-  readonly to: string;
-  readonly mint: string;
-  /** Amount in base units, as text. */
-  readonly amount: string;
-}
 
 /**
  * A finalized transaction that names the nonce account of a lane but is not among the attempts in the database. The service reads the transaction
@@ -73,23 +65,23 @@ export interface LaneHistory {
   readonly complete: boolean;
 }
 
-const selectAttempts = statement<{ signature: string; nonce: string | null; state: string }>(
-  'known_attempts_of_lane',
-  // Excludes attempts in the state `dead`. A dead attempt that landed nevertheless counts as an unknown transaction.
-  `select signature, case when nonce_account = $2 then nonce end as nonce, state from chain_attempts
-   where signature = any($1::text[]) and state <> 'dead'`,
-);
-const selectUnknownTransactions = statement<{ signature: string; nonce: string | null; verdict: string }>(
-  'known_payout_findings',
-  'select signature, nonce, verdict from payout_findings where signature = any($1::text[])',
-);
+const build = queryBuilder([ChainAttemptsTable, PayoutFindingsTable]);
+const anyOf = (signatures: readonly string[]) => sql<string>`any(${signatures}::text[])`;
+// Excludes attempts in the state `dead`. A dead attempt that landed nevertheless counts as an unknown transaction.
+const selectAttempts = (signatures: readonly string[], account: string) =>
+  build
+    .selectFrom('chain_attempts')
+    .select(['signature', 'state', sql<string | null>`case when nonce_account = ${account} then nonce end`.as('nonce')])
+    .where('signature', '=', anyOf(signatures))
+    .where('state', '<>', 'dead');
+const selectUnknownTransactions = (signatures: readonly string[]) =>
+  build.selectFrom('payout_findings').select(['signature', 'nonce', 'verdict']).where('signature', '=', anyOf(signatures));
 
 /** Extracts the nonce, the memo and the transfers from a transaction, and decides whether the transaction must be matched with payments. */
-function classifyTransaction(address: PublicKey, signature: string, found: VersionedTransactionResponse): UnknownTransaction {
-  const instructions = instructionsOf(found);
+function classifyTransaction(address: string, signature: string, found: FetchedTransaction): UnknownTransaction {
+  const { instructions, outcome } = found;
   const [first] = instructions;
-  const advances =
-    first?.program === SYSTEM && first.data.length >= 4 && first.data.readUInt32LE(0) === ADVANCE_NONCE && first.accounts[0] === address.toBase58();
+  const advances = first !== undefined && advancesNonce(first, address);
   const transfers = instructions.flatMap(({ program, accounts, data }): Transfer[] => {
     const [, mint, to] = accounts;
     const isTransfer = program === TOKENS && data[0] === TRANSFER_CHECKED && data.length === 10;
@@ -97,9 +89,9 @@ function classifyTransaction(address: PublicKey, signature: string, found: Versi
   });
   const memos = instructions.flatMap(({ program, data }) => (program === MEMOS ? [readPayoutMemo(data.toString('utf8'))] : []));
   const memo = memos.find((one) => one !== null) ?? null;
-  const nonce = advances ? found.transaction.message.recentBlockhash : null;
+  const nonce = advances ? found.blockhash : null;
   const movesNothing = instructions.every(({ program }, i) => (advances && i === 0) || program === MEMOS || program === COMPUTE_BUDGET);
-  const failed = found.meta?.err ? 'the transaction landed with an error' : null;
+  const failed = outcome?.failed ? 'the transaction landed with an error' : null;
   const harmless = nonce === null ? 'the transaction uses no nonce' : (failed ?? (movesNothing ? 'the transaction only advances the nonce' : null));
   return { signature, slot: found.slot, nonce, memo, transfers, harmless };
 }
@@ -114,8 +106,8 @@ export async function readLaneHistory(app: App, lane: Lane, slot: number): Promi
   if (listed === null) return { uses: [], fresh: [], complete: false };
   const signatures = listed.map(({ signature }) => signature);
   const [attempts, stored] = await Promise.all([
-    app.db.query(selectAttempts, [signatures, lane.address]),
-    app.db.query(selectUnknownTransactions, [signatures]),
+    run(app.db, selectAttempts(signatures, lane.address)),
+    run(app.db, selectUnknownTransactions(signatures)),
   ]);
   const known = new Map<string, Pick<NonceUse, 'by' | 'settled'> & { nonce: string | null }>();
   for (const { signature, nonce, verdict } of stored) known.set(signature, { nonce, by: 'unknown', settled: verdict !== 'unmatched' });
@@ -123,7 +115,7 @@ export async function readLaneHistory(app: App, lane: Lane, slot: number): Promi
     known.set(signature, { nonce, by: 'attempt', settled: state === 'finalized' || state === 'failed' });
   }
   const unknown = listed.filter(({ signature }) => !known.has(signature));
-  const fresh = await readTransactions(app, new PublicKey(lane.address), unknown.slice(0, MAX_READ));
+  const fresh = await readTransactions(app, lane.address, unknown.slice(0, MAX_READ));
   for (const { signature, nonce, harmless } of fresh) known.set(signature, { nonce, by: 'unknown', settled: harmless !== null });
   const uses = listed.flatMap(({ signature, slot: at }): NonceUse[] => {
     const { nonce, by, settled } = known.get(signature) ?? { nonce: null, by: 'unknown', settled: false };
@@ -146,10 +138,10 @@ interface ListedSignature {
  */
 async function listSignatures(app: App, lane: Lane, minContextSlot: number): Promise<ListedSignature[] | null> {
   const found: ListedSignature[] = [];
+  const address = parseAddress(lane.address);
   let before: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const options = { limit: PAGE, minContextSlot, ...(before ? { before } : {}), ...(lane.landed ? { until: lane.landed } : {}) };
-    const rows = await rpc(() => app.chain.connection.getSignaturesForAddress(new PublicKey(lane.address), options, 'finalized'));
+    const rows = await app.chain.node.history(address, { limit: PAGE, before, until: lane.landed ?? undefined, minContextSlot }, 'finalized');
     // A lane's nonce can be used at most once per slot. So only transactions in slots after `landedSlot`, the slot of `lane.landed`, can have used a
     // later nonce.
     const recent = rows.filter((row) => row.slot > lane.landedSlot);
@@ -161,14 +153,13 @@ async function listSignatures(app: App, lane: Lane, minContextSlot: number): Pro
 }
 
 /** Reads transactions and classifies them. Leaves out transactions that the RPC node does not have. */
-async function readTransactions(app: App, address: PublicKey, unknown: readonly ListedSignature[]): Promise<UnknownTransaction[]> {
-  const options = { commitment: 'finalized' as const, maxSupportedTransactionVersion: 1 };
+async function readTransactions(app: App, address: string, unknown: readonly ListedSignature[]): Promise<UnknownTransaction[]> {
   const transactions: UnknownTransaction[] = [];
   const next = unknown.values();
   await Promise.all(
     Array.from({ length: Math.min(MAX_CONCURRENT_READS, unknown.length) }, async () => {
       for (const { signature } of next) {
-        const found = await rpc(() => app.chain.connection.getTransaction(signature, options));
+        const found = await app.chain.node.transaction(signature, 'finalized');
         if (found) transactions.push(classifyTransaction(address, signature, found));
       }
     }),

@@ -1,11 +1,11 @@
-import { SystemProgram } from '@solana/web3.js';
 import { planPayouts } from '#jobs/payouts.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { rpc } from '#platform/solana/solana.ts';
 import { type ComposeOutcome, retry, submit, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
+import { decodeNonce, NONCE_BYTES, openNonceAccount, transferLamports } from '#platform/solana/system-program.ts';
 import { alert } from '../alerts.ts';
-import { decodeNonce, laneAddress, laneSeed, NONCE_BYTES } from './account.ts';
+import { laneAddress, laneSeed } from './account.ts';
 import { insertLane, markStale } from './rows.ts';
 
 const WAIT_MS = 1_000;
@@ -23,22 +23,20 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   const lane = laneOf(subject);
   const address = laneAddress(feePayer, lane);
   if (subject !== `${lane}:${address.toBase58()}`) return { do: 'manual', reason: 'the nonce account belongs to another fee payer' };
-  const { connection } = app.chain;
-  const [final, account, rent] = await Promise.all([
-    rpc(() => connection.getAccountInfoAndContext(address, 'finalized')),
-    rpc(() => connection.getAccountInfoAndContext(address, 'confirmed')),
-    rpc(() => connection.getMinimumBalanceForRentExemption(NONCE_BYTES)),
+  const { node } = app.chain;
+  const [final, confirmed, rent] = await Promise.all([
+    node.account(address, 'finalized'),
+    node.account(address, 'confirmed'),
+    node.rentOf(NONCE_BYTES),
   ]);
-  if (decodeNonce(final.value)) return { do: 'done', signature: null, slot: final.context.slot };
-  if (decodeNonce(account.value)) return { do: 'wait', ms: WAIT_MS, reason: 'the account is not finalized yet' };
-  const missing = rent - (account.value?.lamports ?? 0);
-  const seed = { accountPubkey: address, basePubkey: feePayer, seed: laneSeed(lane), programId: SystemProgram.programId };
+  if (decodeNonce(final.account)) return { do: 'done', signature: null, slot: final.slot };
+  if (decodeNonce(confirmed.account)) return { do: 'wait', ms: WAIT_MS, reason: 'the account is not finalized yet' };
+  const missing = rent - (confirmed.account?.lamports ?? 0);
   return {
     do: 'sign',
     instructions: [
-      ...(missing > 0 ? [SystemProgram.transfer({ fromPubkey: feePayer, toPubkey: address, lamports: missing })] : []),
-      SystemProgram.allocate({ ...seed, space: NONCE_BYTES }),
-      SystemProgram.nonceInitialize({ noncePubkey: address, authorizedPubkey: feePayer }),
+      ...(missing > 0 ? [transferLamports(feePayer, address, missing)] : []),
+      ...openNonceAccount({ address, authority: feePayer, seed: laneSeed(lane) }),
     ],
     feePayer: 'feePayer',
     spends: [{ asset: 'sol', amount: BigInt(Math.max(0, missing)) }],
@@ -46,7 +44,7 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
 }
 
 async function markLanesStale(tx: Tx, lanes: readonly number[]): Promise<void> {
-  await tx.query(markStale, [lanes]);
+  await run(tx, markStale(lanes));
   tx.enqueue(planPayouts, {});
 }
 

@@ -1,9 +1,9 @@
-import { PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { rpc } from '#platform/solana/solana.ts';
-import { decodeNonce } from './account.ts';
+import { run } from '#platform/db/query-builder.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
+import { decodeNonce } from '#platform/solana/system-program.ts';
 import { type LaneHistory, readLaneHistory } from './history.ts';
-import { type Lane, selectLanes, selectStaleLanes, settleLane } from './rows.ts';
+import { type Lane, selectLanes, settleLane } from './rows.ts';
 import { insertUnknownTransactions, matchTransactions } from './unmatched-transactions.ts';
 
 /** The result of comparing lanes with the chain. */
@@ -26,15 +26,15 @@ const MAX_ACCOUNTS_PER_REQUEST = 100;
  * @param which `stale`: only lanes whose nonce may have been used; `all`: every lane
  */
 export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<LaneReconciliation> {
-  const lanes = await app.db.query(which === 'all' ? selectLanes : selectStaleLanes);
+  const lanes = await run(app.db, which === 'all' ? selectLanes : selectLanes.where('stale', '=', true));
   const problems: string[] = [];
   let clear = true;
   for (let i = 0; i < lanes.length; i += MAX_ACCOUNTS_PER_REQUEST) {
     const chunk = lanes.slice(i, i + MAX_ACCOUNTS_PER_REQUEST);
-    const addresses = chunk.map(({ address }) => new PublicKey(address));
-    const { context, value } = await rpc(() => app.chain.connection.getMultipleAccountsInfoAndContext(addresses, { commitment: 'finalized' }));
+    const addresses = chunk.map(({ address }) => parseAddress(address));
+    const { slot, accounts } = await app.chain.node.accounts(addresses, 'finalized');
     for (const [n, lane] of chunk.entries()) {
-      const found = await reconcileLane(app, lane, decodeNonce(value[n] ?? null)?.value ?? null, context.slot);
+      const found = await reconcileLane(app, lane, decodeNonce(accounts[n] ?? null)?.value ?? null, slot);
       if (found !== 'clear') clear = false;
       if (Array.isArray(found)) problems.push(...found);
     }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { statement } from '#platform/db/sql.ts';
+import { build } from '../build.ts';
 
 /** A lane of payouts: a durable-nonce account, and the batch that uses it at present. */
 export interface Lane {
@@ -24,12 +26,16 @@ export interface Lane {
   age: number;
 }
 
-const COLUMNS = `lane::int, address, authority, nonce, nonce_slot::float8 as "nonceSlot", batch::text, landed, landed_slot::float8 as "landedSlot",
-  stale, accepted, extract(epoch from app_now() - changed_at)::float8 * 1000 as age`;
-
-export const selectLanes = statement<Lane>('select_payout_lanes', `select ${COLUMNS} from payout_lanes order by lane`);
-export const selectStaleLanes = statement<Lane>('select_stale_payout_lanes', `select ${COLUMNS} from payout_lanes where stale order by lane`);
-export const selectLane = statement<Lane>('select_payout_lane', `select ${COLUMNS} from payout_lanes where lane = $1`);
+export const selectLanes = build
+  .selectFrom('payout_lanes')
+  .select(({ cast }) => [
+    ...(['lane', 'address', 'authority', 'nonce', 'batch', 'landed', 'stale', 'accepted'] as const),
+    cast<number>('nonce_slot', 'float8').as('nonceSlot'),
+    cast<number>('landed_slot', 'float8').as('landedSlot'),
+    sql<number>`extract(epoch from app_now() - changed_at)::float8 * 1000`.as('age'),
+  ])
+  .orderBy('lane');
+export const selectLane = (lane: number) => selectLanes.where('lane', '=', lane);
 
 /**
  * Inserts a lane. If the lane exists with the nonce account of an earlier fee payer, stores the nonce account of the present fee payer instead. Does
@@ -44,7 +50,8 @@ export const insertLane = statement(
 );
 
 /** Marks lanes as stale, because a transaction may have used their nonce since the nonce was read. */
-export const markStale = statement('mark_payout_lanes_stale', `update payout_lanes set stale = true where lane = any($1::smallint[]) and not stale`);
+export const markStale = (lanes: readonly number[]) =>
+  build.updateTable('payout_lanes').set({ stale: true }).where('lane', '=', sql<number>`any(${lanes}::smallint[])`).where('stale', '=', false);
 
 /**
  * Stores the present nonce of the lane's account and sets `stale` to false. Skips a lane that a batch uses, and a lane whose account or nonce has
@@ -73,5 +80,3 @@ export const lockLane = statement<{ lane: number }>(
   'lock_payout_lane',
   `select lane::int from payout_lanes where lane = $1 and address = $2 and nonce = $3 and batch is null and not stale for update skip locked`,
 );
-
-export const assignLane = statement('assign_payout_lane', `update payout_lanes set batch = $2, changed_at = app_now() where lane = $1`);

@@ -1,12 +1,16 @@
-import { PublicKey } from '@solana/web3.js';
+import { sql } from 'kysely';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress } from '#platform/solana/tokens.ts';
 import { membersHash } from '../batches/members.ts';
+import { build } from '../build.ts';
+import type { Transfer } from '../entities.ts';
 import { payoutConfirmed } from '../events.ts';
-import type { Currency } from '../payments.ts';
-import type { Transfer, UnknownTransaction } from './history.ts';
+import type { Currency, PaidPayment } from '../payments.ts';
+import type { UnknownTransaction } from './history.ts';
 import type { Lane } from './rows.ts';
 
 /** Maximum sequences of payments that are tried to find the sequence whose hash equals the hash in a memo. */
@@ -47,10 +51,12 @@ const lockUnmatched = statement<UnmatchedTransaction>(
   'lock_unmatched_payout_findings',
   `select signature, members_hash, transfers from payout_findings where verdict = 'unmatched' and lane = $1 order by slot, signature for update`,
 );
-const updateVerdict = statement(
-  'decide_payout_finding',
-  `update payout_findings set verdict = $2, reason = $3, payments = $4::uuid[], changed_at = app_now() where signature = $1 and verdict = 'unmatched'`,
-);
+const updateVerdict = (signature: string, decided: { verdict: 'unmatched' | 'matched'; reason: string | null; payments: string[] }) =>
+  build
+    .updateTable('payout_findings')
+    .set({ ...decided, changed_at: sql`app_now()` })
+    .where('signature', '=', signature)
+    .where('verdict', '=', 'unmatched');
 
 interface MatchCandidate {
   id: string;
@@ -71,7 +77,7 @@ const selectMatchCandidates = statement<MatchCandidate>(
    where p.payer = 'treasury' and p.state = 'completed' and p.signature = $3
    order by id`,
 );
-const completeMatched = statement<{ id: string; wallet: string; currency: string; amount: string; signature: string }>(
+const completeMatched = statement<PaidPayment & { signature: string }>(
   'complete_matched_payments',
   `update payments p set state = 'completed', signature = $2, reason = null, completed_at = app_now(), changed_at = app_now()
    where id in (select id from payments where id = any($1::uuid[]) order by id for update)
@@ -90,14 +96,14 @@ export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane
     const found = await matchTransaction(app, tx, transaction);
     if (typeof found === 'string') {
       problems.push(`unmatched transaction ${transaction.signature}: ${found}`);
-      await tx.query(updateVerdict, [transaction.signature, 'unmatched', found, []]);
+      await run(tx, updateVerdict(transaction.signature, { verdict: 'unmatched', reason: found, payments: [] }));
       continue;
     }
     const open = found.filter(({ completed }) => !completed).map(({ id }) => id);
     const completed = await tx.query(completeMatched, [open, transaction.signature]);
     if (completed.length !== open.length) throw new Error(`payments of ${transaction.signature} changed while they were matched`);
     const payments = found.map(({ id }) => id);
-    await tx.query(updateVerdict, [transaction.signature, 'matched', null, payments]);
+    await run(tx, updateVerdict(transaction.signature, { verdict: 'matched', reason: null, payments }));
     for (const { id, ...payment } of completed) tx.emit(payoutConfirmed, { paymentId: id, ...payment }, payment.wallet);
     app.log.warn(
       { signature: transaction.signature, payments },
@@ -138,7 +144,7 @@ const keyOf = (account: string, amount: string) => `${account} ${amount}`;
 
 function tokenAccountOf(app: App, wallet: string, currency: Currency): string {
   const mint = currency === 'usdc' ? app.chain.usdcMint : app.chain.rewardMint;
-  return associatedTokenAddress(new PublicKey(wallet), mint).toBase58();
+  return associatedTokenAddress(parseAddress(wallet), mint).toBase58();
 }
 
 /**

@@ -1,19 +1,21 @@
-import type { PublicKey } from '@solana/web3.js';
+import { sql } from 'kysely';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { outflowLeft, selectPause, submit, TOKEN_ACCOUNTS } from '#platform/solana/submission/index.ts';
 import { alert } from '../alerts.ts';
 import { type BatchTerms, membersHash, packMembers } from '../batches/members.ts';
 import { PAYOUTS_SCOPE } from '../batches/transaction-type.ts';
-import { assignLane, type Lane, lockLane, markStale } from '../lanes/rows.ts';
+import { build } from '../build.ts';
+import { type Lane, lockLane, markStale } from '../lanes/rows.ts';
 import { moveToManual } from '../manual.ts';
 import type { Currency } from '../payments.ts';
 import { type BatchChoice, type Candidate, chooseMembers, type Limits } from './choose.ts';
 import { type ChainState, readChainState } from './read-chain-state.ts';
 import {
   delayPayments,
-  insertBatch,
   insertMembers,
   lockCandidates,
   lockPlanning,
@@ -36,12 +38,12 @@ class OpenedConcurrently extends Error {}
 interface Plan {
   readonly lane: Lane & { readonly nonce: string };
   readonly currency: Currency;
-  readonly mint: PublicKey;
+  readonly mint: Address;
   readonly candidates: readonly Candidate[];
 }
 
 /** Returns one plan per currency in which payments of the lane are due. The plan whose payment has been due for the longest time comes first. */
-async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currency, PublicKey>): Promise<Plan[]> {
+async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currency, Address>): Promise<Plan[]> {
   const found = await Promise.all(
     [...mints].map(async ([currency, mint]) => {
       const rows = await app.db.query(selectCandidates, [lane.lane, currency]);
@@ -60,7 +62,7 @@ async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currenc
  * begins. If the chain changes after this read, the simulation of the batch fails and the payments are planned again.
  * @returns whether a batch was stored
  */
-export async function planLane(app: App, lane: Lane, mints: ReadonlyMap<Currency, PublicKey>): Promise<boolean> {
+export async function planLane(app: App, lane: Lane, mints: ReadonlyMap<Currency, Address>): Promise<boolean> {
   if (lane.nonce === null || lane.stale || lane.batch !== null) return false;
   for (const plan of await plansFor(app, { ...lane, nonce: lane.nonce }, mints)) {
     if (await planBatch(app, plan)) return true;
@@ -83,7 +85,7 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
     return false;
   }
   if (chain.nonce !== lane.nonce) {
-    await app.tx((tx) => tx.query(markStale, [[lane.lane]]));
+    await app.tx((tx) => run(tx, markStale([lane.lane])));
     return false;
   }
   const [dailyLimit, rentBudget] = await Promise.all([outflowLeft(app, mint.toBase58()), outflowLeft(app, TOKEN_ACCOUNTS)]);
@@ -131,24 +133,15 @@ async function storeBatch(
   if (members.length === 0) return choice;
   const ids = members.map(({ payment }) => payment);
   const giveUps = new Map(candidates.map(({ id, giveUps: n }) => [id, n]));
-  await tx.query(insertBatch, [
-    terms.id,
-    lane.lane,
-    terms.address,
-    lane.nonce,
-    terms.feePayer,
-    terms.treasury,
-    terms.mint,
-    terms.decimals,
-    chain.rent,
-    Math.max(...ids.map((id) => giveUps.get(id) ?? 0)),
-    membersHash(ids),
-  ]);
+  const { feePayer, ...others } = terms;
+  const urgency = Math.max(...ids.map((id) => giveUps.get(id) ?? 0));
+  const used = { lane: lane.lane, nonce: lane.nonce, rent: String(chain.rent), urgency, members_hash: membersHash(ids) };
+  await run(tx, build.insertInto('payout_batches').values({ ...others, fee_payer: feePayer, ...used }));
   const opening = members.filter(({ opens }) => opens).map(({ wallet }) => wallet);
   const recorded = await tx.query(recordOpenings, [opening, terms.mint, terms.id]);
   if (recorded.length < opening.length) throw new OpenedConcurrently();
   await tx.query(insertMembers, [terms.id, ids, members.map(({ opens }) => opens)]);
-  await tx.query(assignLane, [lane.lane, terms.id]);
+  await run(tx, build.updateTable('payout_lanes').set({ batch: terms.id, changed_at: sql`app_now()` }).where('lane', '=', lane.lane));
   await submit(tx, { name: 'payout-batch' }, [terms.id]);
   return { ...choice, members };
 }

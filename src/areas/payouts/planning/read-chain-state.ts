@@ -1,8 +1,7 @@
-import { PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import { type Address, type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
+import { decodeNonce } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, decodeMint, decodeTokenAccount, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
-import { decodeNonce, type FetchedAccount } from '../lanes/account.ts';
 import type { Lane } from '../lanes/rows.ts';
 
 /** State of a wallet's token account: `ready` to receive tokens, `missing` on the chain, or the reason why it cannot receive tokens. */
@@ -25,7 +24,7 @@ interface MintUnavailable {
   readonly unavailable: string;
 }
 
-function destination(wallet: PublicKey, mint: PublicKey, account: FetchedAccount): Destination {
+function destination(wallet: Address, mint: Address, account: FetchedAccount): Destination {
   // An account that only holds lamports counts as missing, because it can still be opened as a token account.
   if (account === null || (account.data.length === 0 && !account.owner.equals(TOKEN_PROGRAM))) return 'missing';
   const tokens = decodeTokenAccount(account);
@@ -38,16 +37,15 @@ function destination(wallet: PublicKey, mint: PublicKey, account: FetchedAccount
 export async function readChainState(
   app: App,
   lane: Pick<Lane, 'address' | 'nonceSlot'>,
-  mint: PublicKey,
-  treasury: PublicKey,
+  mint: Address,
+  treasury: Address,
   wallets: readonly string[],
 ): Promise<ChainState | MintUnavailable> {
-  const { connection } = app.chain;
-  const owners = [...new Set(wallets)].map((wallet) => new PublicKey(wallet));
-  const addresses = [new PublicKey(lane.address), mint, ...[treasury, ...owners].map((owner) => associatedTokenAddress(owner, mint))];
-  const config = { commitment: 'confirmed' as const, minContextSlot: lane.nonceSlot };
-  const { value } = await rpc(() => connection.getMultipleAccountsInfoAndContext(addresses, config));
-  const [nonce = null, mintAccount = null, source = null, ...accounts] = value;
+  const { node } = app.chain;
+  const owners = [...new Set(wallets)].map((wallet) => parseAddress(wallet));
+  const addresses = [parseAddress(lane.address), mint, ...[treasury, ...owners].map((owner) => associatedTokenAddress(owner, mint))];
+  const read = await node.accounts(addresses, 'confirmed', lane.nonceSlot);
+  const [nonce = null, mintAccount = null, source = null, ...accounts] = read.accounts;
   const decoded = decodeMint(mintAccount);
   if (!decoded) return { unavailable: `${mint.toBase58()} is not a mint of the token program` };
   const tokens = decodeTokenAccount(source);
@@ -55,6 +53,6 @@ export async function readChainState(
   if (tokens.frozen) return { unavailable: `the treasury’s token account of ${mint.toBase58()} is frozen` };
   const destinations = new Map(owners.map((owner, i) => [owner.toBase58(), destination(owner, mint, accounts[i] ?? null)]));
   const opens = [...destinations.values()].includes('missing');
-  const rent = opens ? await rpc(() => connection.getMinimumBalanceForRentExemption(TOKEN_ACCOUNT_BYTES)) : 0;
+  const rent = opens ? await node.rentOf(TOKEN_ACCOUNT_BYTES) : 0;
   return { nonce: decodeNonce(nonce)?.value ?? null, decimals: decoded.decimals, funds: tokens.amount, destinations, rent: BigInt(rent) };
 }

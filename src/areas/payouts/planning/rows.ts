@@ -50,11 +50,6 @@ export const recordOpenings = statement<{ wallet: string }>(
    on conflict do nothing returning wallet`,
 );
 
-export const insertBatch = statement(
-  'insert_payout_batch',
-  `insert into payout_batches (id, lane, address, nonce, fee_payer, treasury, mint, decimals, rent, urgency, members_hash)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9::int8, $10, $11)`,
-);
 export const insertMembers = statement(
   'insert_payout_members',
   `with batched as (

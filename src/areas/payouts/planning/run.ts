@@ -1,7 +1,8 @@
-import type { PublicKey } from '@solana/web3.js';
 import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { Address } from '#platform/solana/primitives.ts';
 import { alert } from '../alerts.ts';
 import { currentLaneAddress, openLane } from '../lanes/open.ts';
 import { reconcileLanes } from '../lanes/reconcile.ts';
@@ -18,9 +19,9 @@ const selectLaneStatus = statement<{ stale: boolean; busy: boolean; paused: bool
 );
 
 /** Returns the mints that are configured, keyed by currency. */
-function mintsOf(app: App): Map<Currency, PublicKey> {
+function mintsOf(app: App): Map<Currency, Address> {
   const { usdcMint, rewardMint } = app.config.chain;
-  const mints = new Map<Currency, PublicKey>();
+  const mints = new Map<Currency, Address>();
   if (usdcMint !== null) mints.set('usdc', app.chain.usdcMint);
   if (rewardMint !== null) mints.set('reward', app.chain.rewardMint);
   return mints;
@@ -71,8 +72,8 @@ async function plan(app: App): Promise<boolean> {
 const isPaused = async (app: App): Promise<boolean> => (await app.db.query(selectLaneStatus))[0]?.paused ?? true;
 
 /** Plans a batch on a lane. If the lane has no nonce account for the present fee payer, opens this account instead. */
-async function serveLane(app: App, number: number, mints: ReadonlyMap<Currency, PublicKey>): Promise<void> {
-  const lane = (await app.db.query(selectLane, [number]))[0];
+async function serveLane(app: App, number: number, mints: ReadonlyMap<Currency, Address>): Promise<void> {
+  const [lane] = await run(app.db, selectLane(number));
   if (!lane?.nonce || lane.address !== currentLaneAddress(app, number)) await openLane(app, number);
   else await planLane(app, lane, mints);
 }

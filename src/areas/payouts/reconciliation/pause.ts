@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import { reconcilePayouts } from '#jobs/payouts.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
+import { build } from '../build.ts';
 import { applyPause } from './reconciliation.ts';
 import { lockReconciliation, updateManualReason } from './rows.ts';
 
@@ -10,23 +12,19 @@ export async function pausePayouts(app: App, by: string, reason: string): Promis
   await app.tx(async (tx) => {
     const state = (await tx.query(lockReconciliation))[0];
     if (!state) throw new Error('the table payout_watch is empty');
-    await tx.query(updateManualReason, [reason, by]);
+    await run(tx, updateManualReason(reason, by));
     await applyPause(tx, { ...state, manualReason: reason });
   });
 }
 
-const selectUnmatched = statement<{ signature: string }>(
-  'select_unmatched_payout_findings',
-  `select signature from payout_findings where verdict = 'unmatched' order by signature`,
-);
-const acknowledgeAll = statement(
-  'acknowledge_payout_findings',
-  `update payout_findings set verdict = 'acknowledged', decided_by = $1, changed_at = app_now() where verdict = 'unmatched'`,
-);
-const acceptLanes = statement<{ lane: number }>(
-  'accept_payout_lanes',
-  `update payout_lanes set accepted = true, stale = true where lane = any($1::smallint[]) returning lane::int`,
-);
+const selectUnmatched = build.selectFrom('payout_findings').select('signature').where('verdict', '=', 'unmatched').orderBy('signature');
+const acknowledgeAll = (by: string) =>
+  build
+    .updateTable('payout_findings')
+    .set({ verdict: 'acknowledged', decided_by: by, changed_at: sql`app_now()` })
+    .where('verdict', '=', 'unmatched');
+const acceptLanes = (lanes: readonly number[]) =>
+  build.updateTable('payout_lanes').set({ accepted: true, stale: true }).where('lane', '=', sql<number>`any(${lanes}::smallint[])`).returning('lane');
 
 /**
  * Removes the pause that an operator set. If the next reconciliation finds a difference between the database and the chain, it pauses payouts again.
@@ -38,14 +36,14 @@ export async function resumePayouts(app: App, by: string, acknowledge: readonly 
   await app.tx(async (tx) => {
     const state = (await tx.query(lockReconciliation))[0];
     if (!state) throw new Error('the table payout_watch is empty');
-    const unmatched = (await tx.query(selectUnmatched)).map(({ signature }) => signature);
+    const unmatched = (await run(tx, selectUnmatched)).map(({ signature }) => signature);
     if (unmatched.join() !== [...new Set(acknowledge)].sort().join()) {
       throw fail(409, `acknowledge must list all unmatched transactions: ${unmatched.join(', ') || 'none'}`);
     }
-    await tx.query(acknowledgeAll, [by]);
-    const accepted = await tx.query(acceptLanes, [lanes]);
+    await run(tx, acknowledgeAll(by));
+    const accepted = await run(tx, acceptLanes(lanes));
     if (accepted.length < new Set(lanes).size) throw fail(400, 'acceptLanes must contain existing lanes only');
-    await tx.query(updateManualReason, [null, by]);
+    await run(tx, updateManualReason(null, by));
     await applyPause(tx, { ...state, manualReason: null });
     tx.enqueue(reconcilePayouts, {});
   });

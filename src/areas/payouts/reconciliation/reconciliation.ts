@@ -1,5 +1,6 @@
 import { planPayouts } from '#jobs/payouts.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pause, resume } from '#platform/solana/submission/index.ts';
 import { alert } from '../alerts.ts';
@@ -69,7 +70,7 @@ async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, 
   // Stores the new identity of the database only when the database and the chain agree. If the process crashes before, the next run still finds that
   // the identity has changed.
   const known = reason === null && identity !== null ? identity : { system: now.system, timeline: now.timeline };
-  await tx.query(updateReconciliation, [known.system, known.timeline, reason]);
+  await run(tx, updateReconciliation(known.system, known.timeline, reason));
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 
@@ -77,7 +78,7 @@ async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, 
 async function storeMismatch(tx: Tx, reason: string): Promise<void> {
   const now = (await tx.query(lockReconciliation))[0];
   if (!now) return;
-  await tx.query(updateReconciliation, [now.system, now.timeline, reason]);
+  await run(tx, updateReconciliation(now.system, now.timeline, reason));
   await applyPause(tx, { ...now, mismatchReason: reason });
 }
 

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { statement } from '#platform/db/sql.ts';
+import { build } from '../build.ts';
 
 /** The identity of a PostgreSQL database: its system identifier, and the number of its timeline, which increases with each restore and failover. */
 export interface DatabaseIdentity {
@@ -21,8 +23,6 @@ export const selectIdentity = statement<DatabaseIdentity>(
   'select_database_identity',
   'select system_identifier::text as system, timeline_id as timeline from pg_control_system(), pg_control_checkpoint()',
 );
-export const updateReconciliation = statement(
-  'update_payout_watch',
-  `update payout_watch set system_identifier = $1, timeline = $2, doubt = $3, checked_at = app_now()`,
-);
-export const updateManualReason = statement('update_payout_manual_reason', 'update payout_watch set held = $1, held_by = $2');
+export const updateReconciliation = (system: string | null, timeline: number | null, mismatchReason: string | null) =>
+  build.updateTable('payout_watch').set({ system_identifier: system, timeline, doubt: mismatchReason, checked_at: sql`app_now()` });
+export const updateManualReason = (reason: string | null, by: string) => build.updateTable('payout_watch').set({ held: reason, held_by: by });

@@ -1,41 +1,37 @@
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
-import type { Transfer } from '../lanes/history.ts';
+import { sql } from 'kysely';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
+import { selectPause } from '#platform/solana/submission/index.ts';
+import { PAYOUTS_SCOPE } from '../batches/transaction-type.ts';
+import { build } from '../build.ts';
 import { selectLanes } from '../lanes/rows.ts';
 import { selectReconciliation } from './rows.ts';
 
-/** A transaction on a lane that was found on the chain but not among the attempts in the database, as the API returns it. */
-interface UnknownTransactionRow {
-  signature: string;
-  lane: number;
-  slot: number;
-  verdict: 'harmless' | 'unmatched' | 'matched' | 'acknowledged';
-  reason: string | null;
-  transfers: Transfer[];
-  payments: string[];
-  at: string;
-}
-
-const selectUnknownTransactions = statement<UnknownTransactionRow>(
-  'select_payout_findings',
-  `select signature, lane::int, slot::float8 as slot, verdict, reason, transfers, payments::text[],
-     ${instant('found_at')} as at
-   from payout_findings order by verdict = 'unmatched' desc, found_at desc, signature limit 100`,
-);
-const countOpen = statement<{ state: string; n: number }>(
-  'count_open_payouts',
-  `select state, count(*)::int as n from payments
-   where payer = 'treasury' and state in ('pending', 'batched', 'confirmed', 'manual') group by state order by state`,
-);
-const selectPaused = statement<{ reason: string }>('select_payouts_pause', `select reason from chain_pauses where scope = 'payouts'`);
+/** Selects the transactions on lanes that were found on the chain but not among the attempts in the database, as the API returns them. */
+const selectUnknownTransactions = build
+  .selectFrom('payout_findings')
+  .select(({ cast }) => ['signature', 'lane', 'verdict', 'reason', 'transfers', 'payments', cast<number>('slot', 'float8').as('slot')])
+  .select(isoInstant('found_at').as('at'))
+  .orderBy(sql`verdict = 'unmatched'`, 'desc')
+  .orderBy('found_at', 'desc')
+  .orderBy('signature')
+  .limit(100);
+const countOpen = build
+  .selectFrom('payments')
+  .select(['state', sql<number>`count(*)::int`.as('n')])
+  .where('payer', '=', 'treasury')
+  .where('state', 'in', ['pending', 'batched', 'confirmed', 'manual'])
+  .groupBy('state')
+  .orderBy('state');
 
 /** Returns the state of payouts: the reasons for a pause, the number of open payments by state, the lanes, and up to 100 unknown transactions. */
 export async function payoutsStatus(db: Queryable) {
   const [state, paused, lanes, findings, counts] = await Promise.all([
     db.query(selectReconciliation),
-    db.query(selectPaused),
-    db.query(selectLanes),
-    db.query(selectUnknownTransactions),
-    db.query(countOpen),
+    db.query(selectPause, [PAYOUTS_SCOPE]),
+    run(db, selectLanes),
+    run(db, selectUnknownTransactions),
+    run(db, countOpen),
   ]);
   return {
     paused: paused[0]?.reason ?? null,

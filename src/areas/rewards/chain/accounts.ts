@@ -1,10 +1,7 @@
-import type { AccountInfo, Commitment, PublicKey } from '@solana/web3.js';
 import { coalesce } from '#lib/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { rpc } from '#platform/solana/solana.ts';
-
-export type FetchedAccount = AccountInfo<Buffer> | null;
+import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
 
 /** Accounts in the order of the requested keys, all read at the same slot. */
 interface AccountsAtSlot {
@@ -16,7 +13,7 @@ interface AccountsAtSlot {
 const MAX_ACCOUNTS = 100;
 
 interface AccountsRequest {
-  readonly keys: readonly PublicKey[];
+  readonly keys: readonly Address[];
 }
 
 const RENT_AGE_MS = 3_600_000;
@@ -28,21 +25,23 @@ const accountReaders = perApp((app) => ({
 }));
 
 /** Cache of rent-exempt minimum balances in lamports, keyed by account size in bytes. */
-const rents = perApp((app) =>
-  ttlCache(RENT_AGE_MS, async (bytes: number) => BigInt(await rpc(() => app.chain.connection.getMinimumBalanceForRentExemption(bytes)))),
-);
+const rents = perApp((app) => ttlCache(RENT_AGE_MS, async (bytes: number) => BigInt(await app.chain.node.rentOf(bytes))));
 
 /**
  * Reads the accounts for several callers with as few RPC requests as possible. All accounts of one `AccountsRequest` (one caller) are read by the
  * same RPC request, so that they have the same slot.
  */
-async function readAll(app: App, commitment: Commitment, requests: readonly AccountsRequest[]): Promise<Map<AccountsRequest, AccountsAtSlot>> {
-  const batches: { requests: AccountsRequest[]; keys: Map<string, PublicKey> }[] = [];
+async function readAll(
+  app: App,
+  commitment: 'confirmed' | 'finalized',
+  requests: readonly AccountsRequest[],
+): Promise<Map<AccountsRequest, AccountsAtSlot>> {
+  const batches: { requests: AccountsRequest[]; keys: Map<string, Address> }[] = [];
   for (const request of requests) {
     const last = batches.at(-1);
-    const isNew = (key: PublicKey) => last !== undefined && !last.keys.has(key.toBase58());
+    const isNew = (key: Address) => last !== undefined && !last.keys.has(key.toBase58());
     const into =
-      last && last.keys.size + request.keys.filter(isNew).length <= MAX_ACCOUNTS ? last : { requests: [], keys: new Map<string, PublicKey>() };
+      last && last.keys.size + request.keys.filter(isNew).length <= MAX_ACCOUNTS ? last : { requests: [], keys: new Map<string, Address>() };
     if (into !== last) batches.push(into);
     into.requests.push(request);
     for (const key of request.keys) into.keys.set(key.toBase58(), key);
@@ -50,10 +49,9 @@ async function readAll(app: App, commitment: Commitment, requests: readonly Acco
   const results = new Map<AccountsRequest, AccountsAtSlot>();
   await Promise.all(
     batches.map(async (batch) => {
-      const { context, value } = await rpc(() => app.chain.connection.getMultipleAccountsInfoAndContext([...batch.keys.values()], commitment));
-      const found = new Map([...batch.keys.keys()].map((key, i) => [key, value[i] ?? null]));
-      for (const request of batch.requests)
-        results.set(request, { slot: context.slot, accounts: request.keys.map((key) => found.get(key.toBase58()) ?? null) });
+      const { slot, accounts } = await app.chain.node.accounts([...batch.keys.values()], commitment);
+      const found = new Map([...batch.keys.keys()].map((key, i) => [key, accounts[i] ?? null]));
+      for (const request of batch.requests) results.set(request, { slot, accounts: request.keys.map((key) => found.get(key.toBase58()) ?? null) });
     }),
   );
   return results;
@@ -63,7 +61,7 @@ async function readAll(app: App, commitment: Commitment, requests: readonly Acco
  * Reads at most 100 accounts, all at the same slot. Concurrent calls in this process share RPC requests.
  * @throws 503 when the RPC node does not answer
  */
-export async function readAccounts(app: App, commitment: 'confirmed' | 'finalized', keys: readonly PublicKey[]): Promise<AccountsAtSlot> {
+export async function readAccounts(app: App, commitment: 'confirmed' | 'finalized', keys: readonly Address[]): Promise<AccountsAtSlot> {
   if (keys.length > MAX_ACCOUNTS) throw new RangeError(`keys must have at most ${MAX_ACCOUNTS} entries, not ${keys.length}`);
   const request: AccountsRequest = { keys };
   const read = (await app.state(accountReaders)[commitment]('accounts', request)).get(request);

@@ -1,14 +1,16 @@
-import type { ConfirmedSignatureInfo } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { CLAIMS_PER_PAGE, decodePage, type EpochAccount, isClaimed, pageAddress } from '#platform/solana/distributor/index.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import type { HistoryEntry } from '#platform/solana/rpc-node.ts';
 import { subjectsBySignature } from '#platform/solana/submission/index.ts';
 import { CLAIM } from '../claims/rows.ts';
 import { type ClaimedIndex, finishLeaves } from '../claims/settlement.ts';
+import { build } from '../query-builder.ts';
 import { readAccounts } from './accounts.ts';
 import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
-import { type AccountHistory, claimedIndexes, readHistory, readTransaction } from './history.ts';
+import { type AccountHistory, claimedIndexes, readHistory } from './history.ts';
 
 /** Maximum transactions that one run reads from the RPC node. Claims that this service sent are not read. */
 const MAX_READ = 500;
@@ -31,12 +33,25 @@ const selectUnclaimed = statement<{ index: number }>(
   `select i as index from unnest($2::int[]) as i
    where not exists (select 1 from claims c where c.epoch = $1 and c.index = i and c.state = 'claimed') order by i`,
 );
-// Moves the cursor only if the stored cursor still equals the cursor that the caller read ($2). So a move by another process is not overwritten.
-const moveCursor = statement(
-  'move_epoch_cursor',
-  `update epoch_accounts set cursor = $3, cursor_slot = $4::int8, gaps = $5::int, cursor_claims = claims
-   where epoch = $1 and cursor is not distinct from $2`,
-);
+
+/** Signature and slot up to which the transaction history of an epoch account was read. */
+interface Cursor {
+  readonly signature: string | null;
+  readonly slot: number;
+}
+
+/**
+ * Moves the cursor only if the stored cursor still has the signature `from`, which the caller read. So a move by another process is not overwritten.
+ */
+const moveCursor = (tx: Tx, epoch: number, from: string | null, to: Cursor, gaps: number) =>
+  run(
+    tx,
+    build
+      .updateTable('epoch_accounts')
+      .set(({ ref }) => ({ cursor: to.signature, cursor_slot: String(to.slot), gaps, cursor_claims: ref('claims') }))
+      .where('epoch', '=', epoch)
+      .where('cursor', 'is not distinct from', from),
+  );
 
 /** Maximum signatures of the epoch account that `skipHistory` lists, newest first. */
 const MAX_COMPARED = 100;
@@ -47,9 +62,9 @@ const MAX_COMPARED = 100;
  * @param slot a finalized slot
  */
 export async function skipHistory(app: App, row: FollowedEpoch, slot: number): Promise<void> {
-  const listed = await rpc(() => app.chain.connection.getSignaturesForAddress(addressesOf(row).account, { limit: MAX_COMPARED }, 'finalized'));
+  const listed = await app.chain.node.history(addressesOf(row).account, { limit: MAX_COMPARED }, 'finalized');
   const last = listed.find((entry) => entry.slot <= slot);
-  if (last && last.slot > row.cursor_slot) await app.tx((tx) => tx.query(moveCursor, [row.epoch, row.cursor, last.signature, last.slot, 0]));
+  if (last && last.slot > row.cursor_slot) await app.tx((tx) => moveCursor(tx, row.epoch, row.cursor, last, 0));
 }
 
 /**
@@ -67,36 +82,32 @@ export async function attributeClaims(app: App, row: FollowedEpoch, account: Epo
   const found = await app.tx(async (tx) => {
     const found = await finishLeaves(tx, row.epoch, claimed);
     if (found > 0) gaps = 0;
-    await tx.query(moveCursor, [row.epoch, row.cursor, cursor.signature, cursor.slot, gaps]);
+    await moveCursor(tx, row.epoch, row.cursor, cursor, gaps);
     return found;
   });
   if (history.isWhole && (found > 0 || gaps < MAX_GAP_SCORE)) return;
   await readBitmap(app, row, account);
   // The bitmap shows all claims, so the cursor skips the part of the history that was not read.
-  const newest = history.entries.at(-1);
-  await app.tx((tx) => tx.query(moveCursor, [row.epoch, cursor.signature, newest?.signature ?? cursor.signature, newest?.slot ?? cursor.slot, 0]));
+  const newest = history.entries.at(-1) ?? cursor;
+  await app.tx((tx) => moveCursor(tx, row.epoch, cursor.signature, newest, 0));
 }
 
 /**
  * Returns the leaves that the transactions in the history claim. `read` contains the history entries before the first transaction that could not be
  * read.
  */
-async function matchHistory(
-  app: App,
-  row: FollowedEpoch,
-  { entries }: AccountHistory,
-): Promise<{ claimed: ClaimedIndex[]; read: ConfirmedSignatureInfo[] }> {
+async function matchHistory(app: App, row: FollowedEpoch, { entries }: AccountHistory): Promise<{ claimed: ClaimedIndex[]; read: HistoryEntry[] }> {
   const signatures = entries.map(({ signature }) => signature);
   const subjects = await subjectsBySignature(app.db, CLAIM, signatures);
   const ours = new Map((await app.db.query(selectIndexes, [row.epoch, [...subjects.values()]])).map(({ id, index }) => [id, index]));
-  const foreign = entries.filter(({ signature, err }) => err === null && !subjects.has(signature)).slice(0, MAX_READ);
+  const foreign = entries.filter(({ signature, failed }) => !failed && !subjects.has(signature)).slice(0, MAX_READ);
   const byForeign = await readForeignClaims(app, row, foreign);
 
   const claimed: ClaimedIndex[] = [];
-  const read: ConfirmedSignatureInfo[] = [];
+  const read: HistoryEntry[] = [];
   for (const entry of entries) {
-    const { signature, err } = entry;
-    if (err === null) {
+    const { signature, failed } = entry;
+    if (!failed) {
       const subject = subjects.get(signature);
       const index = subject === undefined ? undefined : ours.get(subject);
       const indexes = subject === undefined ? byForeign.get(signature) : index === undefined ? [] : [index];
@@ -113,14 +124,14 @@ async function matchHistory(
  * Returns the leaf indexes that the given transactions claimed, keyed by signature. These transactions are not claims that this service sent. Leaves
  * out transactions that the RPC node does not have.
  */
-async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly ConfirmedSignatureInfo[]): Promise<Map<string, number[]>> {
+async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly HistoryEntry[]): Promise<Map<string, number[]>> {
   const addresses = addressesOf(row);
   const indexes = new Map<string, number[]>();
   const next = entries.values();
   await Promise.all(
     Array.from({ length: MAX_CONCURRENT_READS }, async () => {
       for (const { signature } of next) {
-        const found = await readTransaction(app, signature);
+        const found = await app.chain.node.transaction(signature, 'finalized');
         if (found) indexes.set(signature, claimedIndexes(found, addresses));
       }
     }),

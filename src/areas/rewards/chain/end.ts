@@ -1,5 +1,6 @@
 import { followEpochs } from '#jobs/chain.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { closeEpoch, closePage, decodeEpoch, decodePage, type EpochAccount, pageAddress, settleEpoch } from '#platform/solana/distributor/index.ts';
 import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import { readAccounts } from './accounts.ts';
@@ -25,7 +26,7 @@ interface EpochChainState {
 }
 
 async function readChainState(app: App, epoch: number): Promise<EpochChainState | null> {
-  const row = (await app.db.query(selectEpochAddresses, [epoch]))[0];
+  const [row] = await run(app.db, selectEpochAddresses(epoch));
   if (!row) return null;
   const addresses = addressesOf(row);
   const [final, confirmed] = await Promise.all([
@@ -104,7 +105,7 @@ export const epochPageClose: TransactionType = {
   afterFailure: 'again',
   async compose(app, subject) {
     const [epoch = 0, page = 0] = subject.split(':').map(Number);
-    const row = (await app.db.query(selectEpochAddresses, [epoch]))[0];
+    const [row] = await run(app.db, selectEpochAddresses(epoch));
     if (!row) return done;
     const { program, account: epochAccount, authority } = addressesOf(row);
     const address = pageAddress(program, epochAccount, page);

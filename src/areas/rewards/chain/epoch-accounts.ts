@@ -1,14 +1,15 @@
-import { PublicKey } from '@solana/web3.js';
-import { statement } from '#platform/db/sql.ts';
+import { sql } from 'kysely';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
+import { build } from '../query-builder.ts';
 
 /** The addresses of an epoch on the chain, decoded. */
 export interface EpochAddresses {
   readonly epoch: number;
-  readonly program: PublicKey;
-  readonly authority: PublicKey;
-  readonly mint: PublicKey;
-  readonly account: PublicKey;
-  readonly vault: PublicKey;
+  readonly program: Address;
+  readonly authority: Address;
+  readonly mint: Address;
+  readonly account: Address;
+  readonly vault: Address;
 }
 
 /** The addresses of an epoch, as the database stores them. The stored addresses stay the same when the keys in the configuration change. */
@@ -49,11 +50,11 @@ export function addressesOf(row: EpochAddressesRow): EpochAddresses {
   if (cached) return cached;
   const addresses: EpochAddresses = {
     epoch: row.epoch,
-    program: new PublicKey(row.program),
-    authority: new PublicKey(row.authority),
-    mint: new PublicKey(row.mint),
-    account: new PublicKey(row.address),
-    vault: new PublicKey(row.vault),
+    program: parseAddress(row.program),
+    authority: parseAddress(row.authority),
+    mint: parseAddress(row.mint),
+    account: parseAddress(row.address),
+    vault: parseAddress(row.vault),
   };
   if (decoded.size >= MAX_CACHED) decoded.clear();
   decoded.set(key, addresses);
@@ -64,9 +65,11 @@ export function addressesOf(row: EpochAddressesRow): EpochAddresses {
 export const ON_CHAIN = `(select jsonb_build_object('program', a.program, 'authority', a.authority, 'mint', a.mint, 'account', a.address, 'vault', a.vault,
   'claimed', a.claimed::text, 'claims', a.claims) from epoch_accounts a where a.epoch = e.epoch and a.opened_at is not null)`;
 
-/** Selects the addresses of an epoch, its state, and whether its account was opened on the chain. */
-export const selectEpochAddresses = statement<EpochAddressesRow & { state: string; opened: boolean }>(
-  'select_epoch_addresses',
-  `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, e.state, a.opened_at is not null as opened
-   from epoch_accounts a join epochs e on e.epoch = a.epoch where a.epoch = $1`,
-);
+/** Builds the query for the addresses of an epoch, its state, and whether its account was opened on the chain. */
+export const selectEpochAddresses = (epoch: number) =>
+  build
+    .selectFrom('epoch_accounts as a')
+    .innerJoin('epochs as e', 'e.epoch', 'a.epoch')
+    .select(['a.epoch', 'a.program', 'a.authority', 'a.mint', 'a.vault', 'a.address', 'e.state'])
+    .select(sql<boolean>`a.opened_at is not null`.as('opened'))
+    .where('a.epoch', '=', epoch);

@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import { CLAIMS_PER_PAGE, type EpochAccount } from '#platform/solana/distributor/index.ts';
 import { submit } from '#platform/solana/submission/index.ts';
+import { build } from '../query-builder.ts';
 import { epochClose, epochPageClose, pageSubject } from './end.ts';
 import type { FollowedEpoch } from './epoch-accounts.ts';
 import { markSettled } from './settlement.ts';
@@ -11,12 +14,6 @@ const lockEpoch = statement<{ settling: boolean }>(
   'lock_epoch_to_finish',
   'select settle_requested_at is not null as settling from epochs where epoch = $1 for update',
 );
-const endEpoch = statement<{ epoch: number }>(
-  'end_epoch_account',
-  `update epoch_accounts set ended_at = coalesce(ended_at, app_now()) where epoch = $1 and claimed = $2::numeric and closed_at is null returning epoch`,
-);
-const closeAccount = statement('close_epoch_account', 'update epoch_accounts set closed_at = app_now() where epoch = $1 and closed_at is null');
-const expire = statement('expire_closed_epoch', `update epochs set state = 'expired' where epoch = $1 and state = 'committed'`);
 
 /**
  * Settles or expires an epoch in the database, and submits the transactions that close its accounts on the chain.
@@ -24,13 +21,15 @@ const expire = statement('expire_closed_epoch', `update epochs set state = 'expi
  */
 export async function finishEpoch(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   if (row.ended && account.state === 'settled') return;
+  const openAccount = build.updateTable('epoch_accounts').where('epoch', '=', row.epoch).where('closed_at', 'is', null);
   await app.tx(async (tx) => {
     const settling = (await tx.query(lockEpoch, [row.epoch]))[0]?.settling === true;
-    if ((await tx.query(endEpoch, [row.epoch, String(account.claimed)])).length === 0) return;
+    const end = openAccount.set({ ended_at: sql`coalesce(ended_at, app_now())` }).where('claimed', '=', String(account.claimed));
+    if ((await run(tx, end.returning('epoch'))).length === 0) return;
     if (account.state === 'settled' || settling) await markSettled(tx, [row.epoch]);
-    else await tx.query(expire, [row.epoch]);
+    else await run(tx, build.updateTable('epochs').set({ state: 'expired' }).where('epoch', '=', row.epoch).where('state', '=', 'committed'));
     if (account.state === 'settled') return await submit(tx, epochClose, [String(row.epoch)]);
-    await tx.query(closeAccount, [row.epoch]);
+    await run(tx, openAccount.set({ closed_at: sql`app_now()` }));
     const pages = Array.from({ length: Math.ceil(account.leaves / CLAIMS_PER_PAGE) }, (_, page) => pageSubject(row.epoch, page));
     await submit(tx, epochPageClose, pages);
   });

@@ -1,8 +1,11 @@
 import { coalesce } from '#lib/coalesce.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch, type EpochAccount } from '#platform/solana/distributor/index.ts';
-import { type FetchedAccount, readAccounts } from './accounts.ts';
+import type { FetchedAccount } from '#platform/solana/primitives.ts';
+import { build } from '../query-builder.ts';
+import { readAccounts } from './accounts.ts';
 import { attributeClaims, skipHistory } from './attribute.ts';
 import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
 import { finishEpoch } from './finish.ts';
@@ -23,7 +26,6 @@ const selectFollowed = statement<FollowedEpoch>(
    from epoch_accounts a join epochs e on e.epoch = a.epoch
    where a.opened_at is not null and a.closed_at is null and ($1::int is null or a.epoch = $1) order by a.epoch limit ${MAX_FOLLOWED}`,
 );
-const selectClaimed = statement<{ claimed: string }>('select_claimed_of_epoch', 'select claimed::text from epoch_accounts where epoch = $1');
 
 /**
  * Copies the finalized state of the chain to the database, for all epochs that can still change: claims of any sender, settlements and closings.
@@ -82,7 +84,8 @@ async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch)
   let known = BigInt(row.claimed);
   if (account.claimed > known) {
     await attributeClaims(app, row, account);
-    known = BigInt((await app.db.query(selectClaimed, [row.epoch]))[0]?.claimed ?? '0');
+    const [now] = await run(app.db, build.selectFrom('epoch_accounts').select('claimed').where('epoch', '=', row.epoch));
+    known = BigInt(now?.claimed ?? '0');
   } else if (account.claimed === known && row.unread >= MAX_UNREAD) await skipHistory(app, row, slot);
   // The database may have newer claims than this RPC node. So the epoch is finished only when the database and the account have the same claimed
   // amount.

@@ -1,8 +1,8 @@
-import { type ConfirmedSignatureInfo, PublicKey, type VersionedTransactionResponse } from '@solana/web3.js';
-import bs58 from 'bs58';
 import type { App } from '#platform/app.ts';
 import { parseClaim } from '#platform/solana/distributor/index.ts';
-import { rpc } from '#platform/solana/solana.ts';
+import type { FetchedTransaction, ParsedInstruction } from '#platform/solana/fetched-transaction.ts';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
+import type { HistoryEntry } from '#platform/solana/rpc-node.ts';
 import type { EpochAddresses } from './epoch-accounts.ts';
 
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
@@ -28,23 +28,17 @@ interface HistoryCursor {
 /** The finalized transactions that name an account and are newer than a cursor. */
 export interface AccountHistory {
   /** Transactions, oldest first. */
-  readonly entries: readonly ConfirmedSignatureInfo[];
+  readonly entries: readonly HistoryEntry[];
   /** Whether `entries` reaches back to the cursor. If false, `entries` contains only the newest transactions. */
   readonly isWhole: boolean;
 }
 
 /** Lists the finalized transactions that name an account and are newer than a cursor. */
-export async function readHistory(app: App, account: PublicKey, since: HistoryCursor): Promise<AccountHistory> {
-  const entries: ConfirmedSignatureInfo[] = [];
+export async function readHistory(app: App, account: Address, since: HistoryCursor): Promise<AccountHistory> {
+  const entries: HistoryEntry[] = [];
   for (let page = 0; page < MAX_PAGES; page++) {
     const before = entries.at(-1)?.signature;
-    const found = await rpc(() =>
-      app.chain.connection.getSignaturesForAddress(
-        account,
-        { limit: PAGE, ...(since.signature === null ? {} : { until: since.signature }), ...(before === undefined ? {} : { before }) },
-        'finalized',
-      ),
-    );
+    const found = await app.chain.node.history(account, { limit: PAGE, before, until: since.signature ?? undefined }, 'finalized');
     // An RPC node that does not have the transaction of the cursor returns older entries too. The slot filter drops them.
     const recent = found.filter(({ slot }) => slot >= since.slot);
     entries.push(...recent);
@@ -53,40 +47,19 @@ export async function readHistory(app: App, account: PublicKey, since: HistoryCu
   return { entries: entries.reverse(), isWhole: false };
 }
 
-/** Reads a finalized transaction. Returns null when the RPC node does not have it. */
-export async function readTransaction(app: App, signature: string): Promise<VersionedTransactionResponse | null> {
-  return await rpc(() => app.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
-}
-
-interface Instruction {
-  readonly program: PublicKey;
-  readonly keys: readonly PublicKey[];
-  readonly data: Uint8Array;
-}
-
-/** Yields the instructions of a transaction, including its inner instructions. */
-function* instructionsOf({ transaction, meta }: VersionedTransactionResponse): Generator<Instruction> {
-  const { message } = transaction;
-  const loaded = meta?.loadedAddresses;
-  const keys = [...message.staticAccountKeys, ...(loaded?.writable ?? []), ...(loaded?.readonly ?? [])].map((key) => new PublicKey(key));
-  const at = (indexes: readonly number[]) => indexes.flatMap((index) => keys[index] ?? []);
-  for (const { programIdIndex, accountKeyIndexes, data } of message.compiledInstructions) {
-    const [program] = at([programIdIndex]);
-    if (program) yield { program, keys: at(accountKeyIndexes), data };
-  }
-  for (const { programIdIndex, accounts, data } of meta?.innerInstructions?.flatMap((inner) => inner.instructions) ?? []) {
-    const [program] = at([programIdIndex]);
-    if (program) yield { program, keys: at(accounts), data: bs58.decode(data) };
-  }
+/** Returns the instructions of a transaction that call a program. Includes inner instructions. */
+function callsOf({ instructions, outcome }: FetchedTransaction, program: Address): ParsedInstruction[] {
+  const address = program.toBase58();
+  return [...instructions, ...(outcome?.innerInstructions ?? [])].filter((call) => call.program === address);
 }
 
 /** Returns the indexes of the leaves of an epoch that a transaction claimed. Returns none when the transaction failed. */
-export function claimedIndexes(found: VersionedTransactionResponse, addresses: EpochAddresses): number[] {
-  if (found.meta?.err !== null) return [];
-  return [...instructionsOf(found)].flatMap(({ program, keys, data }) => {
-    if (!program.equals(addresses.program)) return [];
-    const claim = parseClaim(data, keys);
-    return claim?.epochAccount.equals(addresses.account) ? [claim.index] : [];
+export function claimedIndexes(found: FetchedTransaction, { program, account }: EpochAddresses): number[] {
+  if (found.outcome?.failed !== false) return [];
+  return callsOf(found, program).flatMap(({ accounts, data }) => {
+    // An empty address stands for an account that the RPC node does not return.
+    const claim = accounts.includes('') ? null : parseClaim(data, accounts.map(parseAddress));
+    return claim?.epochAccount.equals(account) ? [claim.index] : [];
   });
 }
 
@@ -94,13 +67,12 @@ export function claimedIndexes(found: VersionedTransactionResponse, addresses: E
  * Finds the transaction that opened the account of an epoch. Returns null when the RPC node does not have it. Checks the instructions of each
  * transaction, because an older transaction can name the address without opening the account.
  */
-export async function findOpening(app: App, addresses: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
-  const { entries } = await readHistory(app, addresses.account, { signature: null, slot: 0 });
-  for (const { signature, slot } of entries.filter(({ err }) => err === null).slice(0, MAX_SEARCHED)) {
-    const found = await readTransaction(app, signature);
-    const opens = ({ program, keys, data }: Instruction) =>
-      program.equals(addresses.program) && data[0] === OPEN && keys[OPENED_EPOCH]?.equals(addresses.account) === true;
-    if (found && [...instructionsOf(found)].some(opens)) return { signature, slot };
+export async function findOpening(app: App, { program, account }: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
+  const { entries } = await readHistory(app, account, { signature: null, slot: 0 });
+  const opens = ({ accounts, data }: ParsedInstruction) => data[0] === OPEN && accounts[OPENED_EPOCH] === account.toBase58();
+  for (const { signature, slot } of entries.filter(({ failed }) => !failed).slice(0, MAX_SEARCHED)) {
+    const found = await app.chain.node.transaction(signature, 'finalized');
+    if (found && callsOf(found, program).some(opens)) return { signature, slot };
   }
   return null;
 }

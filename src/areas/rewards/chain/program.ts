@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { deployedProgramMatches, programBytesAddress } from '#platform/solana/distributor/index.ts';
-import { rpc } from '#platform/solana/solana.ts';
 
 const FILE = join(import.meta.dirname, '../../../../programs/distributor/distributor.so');
 
@@ -24,10 +23,10 @@ export async function isProgramOurs(app: App): Promise<boolean> {
 }
 
 async function compareProgram(app: App): Promise<boolean> {
-  const { connection, programId } = app.chain;
+  const { node, programId } = app.chain;
   const bytes = await readFile(FILE);
-  const account = await rpc(() => connection.getAccountInfo(programId, 'finalized'));
+  const { account } = await node.account(programId, 'finalized');
   const address = programBytesAddress(programId, account);
-  const deployed = address === null || address.equals(programId) ? account : await rpc(() => connection.getAccountInfo(address, 'finalized'));
+  const deployed = address === null || address.equals(programId) ? account : (await node.account(address, 'finalized')).account;
   return address !== null && deployedProgramMatches(deployed, bytes);
 }

@@ -1,10 +1,12 @@
-import type { PublicKey } from '@solana/web3.js';
+import { type InferResult, type NotNull, sql } from 'kysely';
 import { lockTreasury, readObligations, readOutflowMarker } from '#areas/lottery';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
+import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
 import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import {
   associatedTokenAddress,
@@ -15,7 +17,8 @@ import {
   transferChecked,
 } from '#platform/solana/tokens.ts';
 import { epochCommitted } from '../events.ts';
-import { type FetchedAccount, readAccounts, rentOf } from './accounts.ts';
+import { build } from '../query-builder.ts';
+import { readAccounts, rentOf } from './accounts.ts';
 import { addressesOf, type EpochAddresses, type EpochAddressesRow } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
 import { isProgramOurs } from './program.ts';
@@ -26,19 +29,18 @@ const REFUSED_RETRY_MS = 30_000;
 /** Delay before a retry when the epoch account exists but is not finalized yet, ms. */
 const RETRY_MS = 1_000;
 
-interface EpochRow {
-  state: string;
-  root: Buffer;
-  total: string;
-  leaves: number;
-  settling: boolean;
-  signature: string | null;
-}
-
-const selectEpoch = statement<EpochRow>(
-  'select_epoch_to_commit',
-  `select state, root, total::text, leaves, settle_requested_at is not null as settling, commit_signature as signature from epochs where epoch = $1`,
-);
+/**
+ * Builds the query for an epoch. The root, the total and the number of leaves are typed as not null, because `compose` reads them only of a computed
+ * epoch. A computed epoch has these values (checks of the table `epochs`).
+ */
+const selectEpoch = (epoch: number) =>
+  build
+    .selectFrom('epochs')
+    .select(['state', 'root', 'total', 'leaves', 'commit_signature as signature'])
+    .select(sql<boolean>`settle_requested_at is not null`.as('settling'))
+    .where('epoch', '=', epoch)
+    .$narrowType<{ root: NotNull; total: NotNull; leaves: NotNull }>();
+type EpochRow = InferResult<ReturnType<typeof selectEpoch>>[number];
 
 // Adds 3 hours to the configured days, because the expiry is rounded down to the hour and the epoch opens some time after this statement. Keeps the
 // stored expiry if it is at most one hour earlier than the newly computed expiry, so that two concurrent processes use the same expiry.
@@ -51,10 +53,6 @@ const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
      expires_at = case when a.expires_at >= excluded.expires_at - interval '1 hour' then a.expires_at else excluded.expires_at end
    where a.opened_at is null
    returning epoch, program, authority, mint, address, vault, extract(epoch from expires_at)::float8 as expiry`,
-);
-const updateExpiry = statement(
-  'update_epoch_expiry',
-  `update epoch_accounts set expires_at = to_timestamp($2::float8) where epoch = $1 and opened_at is null`,
 );
 
 const lockEpochs = statement<{ epoch: number }>(
@@ -115,7 +113,7 @@ export const epochRoot: TransactionType = {
 };
 
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
-  const epoch = (await app.db.query(selectEpoch, [Number(subject)]))[0];
+  const [epoch] = await run(app.db, selectEpoch(Number(subject)));
   if (!epoch) return { do: 'manual', reason: `epoch ${subject} does not exist` };
   if (epoch.state === 'settled') return { do: 'fail', error: SETTLED_ERROR };
   if (epoch.state !== 'computed') return { do: 'done', signature: epoch.signature, slot: null };
@@ -181,8 +179,8 @@ async function draft(
     leaves: number;
     expiry: number;
     decimals: number;
-    from: PublicKey;
-    treasury: PublicKey;
+    from: Address;
+    treasury: Address;
     isVaultThere: boolean;
   },
 ): Promise<TransactionDraft> {
@@ -234,7 +232,9 @@ async function confirmOpened(app: App, addresses: EpochAddresses, epoch: EpochRo
   const { accounts } = await readAccounts(app, 'finalized', [addresses.account]);
   const final: FetchedAccount = accounts[0] ?? null;
   if (!decodeEpoch(addresses.program, final)) return { do: 'wait', ms: RETRY_MS, reason: 'the root is on the chain but not finalized yet' };
-  await app.tx((tx: Tx) => tx.query(updateExpiry, [addresses.epoch, existing.expiry]));
+  const expiresAt = sql<string>`to_timestamp(${existing.expiry}::float8)`;
+  const update = build.updateTable('epoch_accounts').set({ expires_at: expiresAt }).where('epoch', '=', addresses.epoch);
+  await app.tx((tx) => run(tx, update.where('opened_at', 'is', null)));
   const opening = await findOpening(app, addresses);
   return { do: 'done', signature: opening?.signature ?? null, slot: opening?.slot ?? null };
 }

@@ -1,9 +1,12 @@
+import { sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { ChainError } from '#platform/solana/submission/index.ts';
 import { submissionStatuses, submit } from '#platform/solana/submission/index.ts';
 import { epochSettled } from '../events.ts';
+import { build } from '../query-builder.ts';
 
 /**
  * Names of transaction types. They are declared in this file, because the files that define these two types import this file. An import in the other
@@ -34,10 +37,6 @@ const lockEpochs = statement<LockedEpoch>(
   `select e.epoch, e.state, ${instant('e.settled_at')} as settled_at,
      exists (select 1 from epoch_accounts a where a.epoch = e.epoch and a.ended_at is not null) as ended
    from epochs e where e.epoch = any($1::int[]) order by e.epoch for update of e`,
-);
-const requestSettlement = statement(
-  'request_settlement',
-  `update epochs set settle_requested_at = coalesce(settle_requested_at, app_now()) where epoch = any($1::int[])`,
 );
 const settle = statement<{ epoch: number; total: string; claimed: string; settled_at: string }>(
   'settle_epochs',
@@ -98,7 +97,8 @@ export async function settleOffChain(tx: Tx, epochs: readonly number[]): Promise
   );
   const waiting = locked.filter((row) => !isOver(row)).map((row) => row.epoch);
   if (waiting.length > 0) {
-    await tx.query(requestSettlement, [waiting]);
+    const request = build.updateTable('epochs').set({ settle_requested_at: sql`app_now()` });
+    await run(tx, request.where('epoch', 'in', waiting).where('settle_requested_at', 'is', null));
     const onChain = locked.filter((row) => waiting.includes(row.epoch) && row.state !== 'computing').map((row) => String(row.epoch));
     await submit(tx, SETTLE, onChain);
   }

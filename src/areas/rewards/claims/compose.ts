@@ -1,4 +1,3 @@
-import { PublicKey, SystemProgram } from '@solana/web3.js';
 import { HASH_BYTES } from '#lib/merkle.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
@@ -12,9 +11,11 @@ import {
   pageBytes,
   pageOf,
 } from '#platform/solana/distributor/index.ts';
+import { type Address, type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
 import { type ComposeOutcome, type Spend, TOKEN_ACCOUNTS, type TransactionDraft } from '#platform/solana/submission/index.ts';
+import { SYSTEM_PROGRAM } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, TOKEN_ACCOUNT_BYTES } from '#platform/solana/tokens.ts';
-import { type FetchedAccount, readAccounts, rentOf } from '../chain/accounts.ts';
+import { readAccounts, rentOf } from '../chain/accounts.ts';
 import { addressesOf, type EpochAddresses, type EpochAddressesRow } from '../chain/epoch-accounts.ts';
 import { followEpoch } from '../chain/follow.ts';
 import { SETTLED_ERROR } from '../chain/settlement.ts';
@@ -62,7 +63,7 @@ export async function compose(app: App, subject: string): Promise<TransactionDra
   if (!claim) return { do: 'manual', reason: `claim ${subject} does not exist` };
   if (claim.state === 'claimed') return { do: 'done', signature: claim.signature, slot: null };
   const addresses = addressesOf(claim);
-  const wallet = new PublicKey(claim.wallet);
+  const wallet = parseAddress(claim.wallet);
   const pageKey = pageAddress(addresses.program, addresses.account, pageOf(claim.index));
   const destination = associatedTokenAddress(wallet, addresses.mint);
   const { accounts } = await readAccounts(app, 'confirmed', [addresses.account, pageKey, destination]);
@@ -85,7 +86,7 @@ function isBitSet({ program }: EpochAddresses, raw: FetchedAccount, index: numbe
  * Handles a claim whose leaf is already claimed on the chain. When the transaction that claimed the leaf is finalized, `followEpoch` finds and stores
  * the signature of this transaction.
  */
-async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochAddresses, pageKey: PublicKey): Promise<ComposeOutcome> {
+async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochAddresses, pageKey: Address): Promise<ComposeOutcome> {
   const { accounts } = await readAccounts(app, 'finalized', [pageKey]);
   if (!isBitSet(addresses, accounts[0] ?? null, claim.index)) return wait('the leaf is claimed but not finalized yet');
   await followEpoch(app, claim.epoch);
@@ -107,7 +108,7 @@ async function epochEnded(app: App, { program, account }: EpochAddresses): Promi
 }
 
 interface ClaimAccounts {
-  readonly wallet: PublicKey;
+  readonly wallet: Address;
   readonly account: EpochAccount;
   readonly pageAccount: FetchedAccount;
   readonly tokenAccount: FetchedAccount;
@@ -156,7 +157,7 @@ async function draft(
  * Returns whether an address has no account, or only an account without data. Any wallet can create an account without data by sending lamports to
  * the address.
  */
-const isVacant = (account: FetchedAccount) => account === null || (account.owner.equals(SystemProgram.programId) && account.data.length === 0);
+const isVacant = (account: FetchedAccount) => account === null || (account.owner.equals(SYSTEM_PROGRAM) && account.data.length === 0);
 
 const nodesOf = (proof: Buffer): Buffer[] =>
   Array.from({ length: proof.length / HASH_BYTES }, (_, i) => proof.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));

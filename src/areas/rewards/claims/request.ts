@@ -2,6 +2,7 @@ import bs58 from 'bs58';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { leafHash, verifyWithMerkletreejs } from '#lib/merkle.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { retry, submit } from '#platform/solana/submission/index.ts';
@@ -50,7 +51,7 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
 
   const nodes = Buffer.concat([...proof]);
   if (existing) {
-    await tx.query(requeueClaim, [existing.id, nodes]);
+    await run(tx, requeueClaim(existing.id, nodes));
     await retry(tx, CLAIM, [existing.id]);
     return existing.id;
   }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { instant, statement } from '#platform/db/sql.ts';
+import { build } from '../query-builder.ts';
 
 /**
  * States of a claim. `queued`: its transaction is not signed yet. `submitted`: its transaction is signed and sent. `confirmed`: its transaction is on
@@ -41,8 +43,10 @@ export const insertClaim = statement<{ id: string }>(
    values ($1, $2, $3, $4, $5::numeric, 'queued', $4, $6::bytea) on conflict (epoch, index) do nothing returning id::text`,
 );
 
-export const requeueClaim = statement(
-  'requeue_claim',
-  `update claims set state = 'queued', reason = null, signature = null, requested_by = wallet, proof = $2::bytea, changed_at = app_now()
-   where id = $1 and state = 'failed'`,
-);
+/** Builds the update that returns a failed claim to the state `queued`. */
+export const requeueClaim = (id: string, proof: Buffer) =>
+  build
+    .updateTable('claims')
+    .set({ state: 'queued', reason: null, signature: null, requested_by: sql.ref('wallet'), proof, changed_at: sql`app_now()` })
+    .where('id', '=', id)
+    .where('state', '=', 'failed');

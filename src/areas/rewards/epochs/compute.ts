@@ -1,10 +1,13 @@
+import { sql } from 'kysely';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Remote } from '#platform/threads/worker-thread.ts';
 import type { BuildResult, BuiltTree, EpochBuilder } from '../build/builder.ts';
 import { buildFromPages } from '../build/open.ts';
 import { closeImport, findBuildingImport } from '../import/rows.ts';
+import { build } from '../query-builder.ts';
 import { allocationRules } from '../rules.ts';
 import type { EpochSource } from './epochs.ts';
 import { storeLeaves, storeTree } from './leaf-store.ts';
@@ -36,12 +39,6 @@ const lockEpoch = statement<EpochToCompute>(
   `select source, pool::text, cap::text, dust::text, settle_requested_at is not null as "settleRequested",
      ${IS_DAY_CLOSED} as closed
    from epochs e where epoch = $1 and state = 'computing' for update of e skip locked`,
-);
-const finishEpoch = statement<{ undistributed: string }>(
-  'finish_epoch',
-  `update epochs set state = case when $3 > 0 then 'computed' else 'empty' end, wallets = $2, leaves = $3, total = $4::numeric,
-     undistributed = pool - $4::numeric, points = $5::int8, root = $6, computed_at = app_now()
-   where epoch = $1 returning undistributed::text`,
 );
 const analyze = { text: 'analyze reward_leaves, reward_trees' };
 /**
@@ -103,7 +100,7 @@ async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToComput
 /** Stores the leaves and the Merkle tree of an epoch, and sets its state to `computed`, or to `empty` when it has no leaves. */
 async function storeEpoch(
   tx: Tx,
-  { epoch, source, settleRequested }: Pick<EpochToCompute, 'source' | 'settleRequested'> & { epoch: number },
+  { epoch, source, pool, settleRequested }: Pick<EpochToCompute, 'source' | 'pool' | 'settleRequested'> & { epoch: number },
   builder: Remote<EpochBuilder>,
   pages: readonly WalletPage[],
   built: BuildResult & { points: string | null; tree?: BuiltTree | null },
@@ -117,10 +114,15 @@ async function storeEpoch(
   const tree = await buildingTree;
   if (tree) await storeTree(tx, epoch, tree);
   const root = tree && Buffer.from(tree.root);
-  const finished = (await tx.query(finishEpoch, [epoch, wallets, leaves, String(total), points, root]))[0];
-  if (!finished) throw new Error(`epoch ${epoch} does not exist any more`);
-  const { undistributed } = finished;
   const state = leaves > 0 ? 'computed' : 'empty';
+  const undistributed = String(BigInt(pool) - total);
+  const sums = { wallets, leaves, points, total: String(total), undistributed };
+  const finish = build
+    .updateTable('epochs')
+    .set({ state, root, ...sums, computed_at: sql`app_now()` })
+    .where('epoch', '=', epoch)
+    .returning('epoch');
+  if ((await run(tx, finish)).length === 0) throw new Error(`epoch ${epoch} does not exist any more`);
   await onComputed(tx, { epoch, state, leaves, total: String(total), undistributed, root: root?.toString('hex') ?? null, settleRequested });
   return { wallets, leaves, total };
 }

@@ -1,10 +1,13 @@
+import { type InferResult, sql } from 'kysely';
 import { FORMULA } from '#lib/allocation.ts';
 import type { App } from '#platform/app.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
 import { ON_CHAIN } from '../chain/epoch-accounts.ts';
 import { readRules, type StoredRules } from '../config.ts';
+import { build } from '../query-builder.ts';
 
 export const EPOCH_STATES = ['computing', 'empty', 'computed', 'committed', 'expired', 'settled'] as const;
 export type EpochState = (typeof EPOCH_STATES)[number];
@@ -22,70 +25,35 @@ interface EpochOnChain {
   claims: number;
 }
 
-/** An epoch, as the database returns it. Amounts: base units as text. Times: ISO 8601. Hashes: hex. A field is null while its value is not known. */
-export interface Epoch {
-  epoch: number;
-  status: EpochState;
-  source: EpochSource;
-  pool: string;
-  cap: string | null;
-  dust: string;
-  expiryDays: number;
-  rulesVersion: number;
-  formulaVersion: number;
-  wallets: number | null;
-  points: number | null;
-  leaves: number | null;
-  total: string | null;
-  undistributed: string | null;
-  root: string | null;
-  createdAt: string;
-  computedAt: string | null;
-  committedAt: string | null;
-  commitSignature: string | null;
-  expiresAt: string | null;
-  settleRequestedAt: string | null;
-  settledAt: string | null;
-  /** Null until the transaction that opens the epoch on the chain is finalized. */
-  onChain: EpochOnChain | null;
-}
-
 /**
  * SQL expression: the present status of an epoch. A committed epoch counts as expired after `expires_at`, even while its row still says `committed`.
  */
 export const STATUS = `case when e.state = 'committed' and e.expires_at <= app_now() then 'expired' else e.state end`;
 
-const COLUMNS = `e.epoch, ${STATUS} as status, e.source, e.pool::text, e.cap::text, e.dust::text, e.expiry_days as "expiryDays",
-  e.rules_version as "rulesVersion", e.formula as "formulaVersion", e.wallets, e.points::float8 as points, e.leaves, e.total::text,
-  e.undistributed::text, encode(e.root, 'hex') as root, ${instant('e.created_at')} as "createdAt", ${instant('e.computed_at')} as "computedAt",
-  ${instant('e.committed_at')} as "committedAt", e.commit_signature as "commitSignature", ${instant('e.expires_at')} as "expiresAt",
-  ${instant('e.settle_requested_at')} as "settleRequestedAt", ${instant('e.settled_at')} as "settledAt",
-  ${ON_CHAIN} as "onChain"`;
+const iso = isoInstant<string | null>;
+/** Selects epochs as the API returns them. Amounts: base units as text. Times: ISO 8601. Hashes: hex. A field is null while its value is not known. */
+const epochs = build
+  .selectFrom('epochs as e')
+  .select(['e.epoch', 'e.source', 'e.pool', 'e.cap', 'e.dust', 'e.expiry_days as expiryDays', 'e.rules_version as rulesVersion'])
+  .select(['e.formula as formulaVersion', 'e.wallets', 'e.leaves', 'e.total', 'e.undistributed', 'e.commit_signature as commitSignature'])
+  .select([iso('e.computed_at').as('computedAt'), iso('e.committed_at').as('committedAt'), iso('e.expires_at').as('expiresAt')])
+  .select([iso('e.settle_requested_at').as('settleRequestedAt'), iso('e.settled_at').as('settledAt'), isoInstant('e.created_at').as('createdAt')])
+  .select(({ cast }) => [
+    cast<number | null>('e.points', 'float8').as('points'),
+    sql<string | null>`encode(e.root, 'hex')`.as('root'),
+    sql<EpochState>`${sql.raw(STATUS)}`.as('status'),
+    // Null until the transaction that opens the epoch on the chain is finalized.
+    sql<EpochOnChain | null>`${sql.raw(ON_CHAIN)}`.as('onChain'),
+  ]);
+export type Epoch = InferResult<typeof epochs>[number];
 
-const selectEpoch = statement<Epoch>('select_epoch', `select ${COLUMNS} from epochs e where e.epoch = $1`);
+// Named, because each wait for an epoch runs this query repeatedly.
+const selectEpoch = statement<Epoch>('select_epoch', epochs.where('e.epoch', '=', 0).compile().sql);
 
 /** Returns one epoch, or null when it does not exist. */
 export async function readEpoch(db: Queryable, epoch: number): Promise<Epoch | null> {
   return (await db.query(selectEpoch, [epoch]))[0] ?? null;
 }
-
-const COMMITTED = `e.state in ('committed', 'expired')`;
-const listing = (name: string, where: string, direction: string) =>
-  statement<Epoch>(name, `select ${COLUMNS} from epochs e where ${where} order by e.epoch ${direction} limit $1 offset $2`);
-const counting = (name: string, where: string) => statement<{ total: number }>(name, `select count(*)::int as total from epochs e where ${where}`);
-
-const lists = {
-  all: {
-    asc: listing('list_epochs', 'true', 'asc'),
-    desc: listing('list_epochs_backwards', 'true', 'desc'),
-    count: counting('count_epochs', 'true'),
-  },
-  committed: {
-    asc: listing('list_committed_epochs', COMMITTED, 'asc'),
-    desc: listing('list_committed_epochs_backwards', COMMITTED, 'desc'),
-    count: counting('count_committed_epochs', COMMITTED),
-  },
-};
 
 /**
  * Returns one page of epochs in the order of their numbers, and the total number of epochs.
@@ -93,12 +61,14 @@ const lists = {
  */
 export async function listEpochs(
   db: Queryable,
-  which: keyof typeof lists,
-  page: { order: 'asc' | 'desc'; limit: number; offset: number },
+  which: 'all' | 'committed',
+  { order, limit, offset }: { order: 'asc' | 'desc'; limit: number; offset: number },
 ): Promise<{ epochs: Epoch[]; total: number }> {
-  const { count, [page.order]: list } = lists[which];
-  const [epochs, counted] = await Promise.all([db.query(list, [page.limit, page.offset]), db.query(count)]);
-  return { epochs, total: counted[0]?.total ?? 0 };
+  const page = epochs.orderBy('e.epoch', order).limit(limit).offset(offset);
+  const count = build.selectFrom('epochs').select(sql<number>`count(*)::int`.as('total'));
+  const condition = which === 'all' ? sql<boolean>`true` : sql<boolean>`state in ('committed', 'expired')`;
+  const [rows, counted] = await Promise.all([run(db, page.where(condition)), run(db, count.where(condition))]);
+  return { epochs: rows, total: counted[0]?.total ?? 0 };
 }
 
 const insertEpochs = statement<{ epoch: number }>(

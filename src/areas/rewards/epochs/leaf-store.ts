@@ -1,6 +1,8 @@
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { BuiltPage, BuiltTree } from '../build/builder.ts';
+import { build } from '../query-builder.ts';
 import type { EpochSource } from './epochs.ts';
 import type { WalletPage } from './snapshot.ts';
 import { CHUNK_BYTES, CHUNK_LEVELS } from './tree-chunks.ts';
@@ -45,7 +47,6 @@ const insertChunks = statement(
    select $1, 0, $2::int + i, substring($3::bytea from i * ${CHUNK_BYTES} + 1 for ${CHUNK_BYTES})
    from generate_series(0, (octet_length($3::bytea) - 1) / ${CHUNK_BYTES}) i`,
 );
-const insertRoots = statement('insert_tree_roots', `insert into reward_trees (epoch, level, chunk, hashes) values ($1, ${CHUNK_LEVELS}, 0, $2)`);
 
 const bytes = (array: Uint8Array) => Buffer.from(array.buffer, array.byteOffset, array.length);
 
@@ -54,5 +55,5 @@ export async function storeTree(tx: Tx, epoch: number, { leaves, roots }: BuiltT
   for (let at = 0; at < leaves.length; at += BYTES_PER_STATEMENT) {
     await tx.query(insertChunks, [epoch, at / CHUNK_BYTES, bytes(leaves.subarray(at, at + BYTES_PER_STATEMENT))]);
   }
-  await tx.query(insertRoots, [epoch, bytes(roots)]);
+  await run(tx, build.insertInto('reward_trees').values({ epoch, level: CHUNK_LEVELS, chunk: 0, hashes: bytes(roots) }));
 }

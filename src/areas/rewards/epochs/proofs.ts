@@ -2,7 +2,9 @@ import { coalesce } from '#lib/coalesce.ts';
 import { fail } from '#lib/errors.ts';
 import { buildTree, rootOf } from '#lib/merkle.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import { build } from '../query-builder.ts';
 import { CHUNK_LEAVES, CHUNK_LEVELS, proofThrough } from './tree-chunks.ts';
 
 /** A wallet's leaf of an epoch and the Merkle proof of this leaf. Neither ever changes. */
@@ -53,11 +55,6 @@ const proofReader = perApp((app) =>
   }, MAX_PER_QUERY),
 );
 
-const selectRoots = statement<{ hashes: Buffer }>(
-  'select_subtree_roots',
-  `select hashes from reward_trees where epoch = $1 and level = ${CHUNK_LEVELS} and chunk = 0`,
-);
-
 /**
  * Maximum upper trees that one process caches. The upper tree of an epoch is the tree above its stored subtrees; for a million leaves it takes 2 MB.
  */
@@ -81,8 +78,9 @@ function upperTreeOf(app: App, epoch: number, root: Buffer): Promise<UpperTree> 
 }
 
 async function loadUpperTree(app: App, epoch: number, root: Buffer): Promise<UpperTree> {
-  const roots = (await app.db.query(selectRoots, [epoch]))[0]?.hashes;
-  const tree = roots && buildTree(new Uint8Array(roots));
+  const query = build.selectFrom('reward_trees').select('hashes').where('epoch', '=', epoch).where('level', '=', CHUNK_LEVELS).where('chunk', '=', 0);
+  const [roots] = await run(app.db, query);
+  const tree = roots && buildTree(new Uint8Array(roots.hashes));
   if (!tree || !root.equals(rootOf(tree))) throw new Error(`the stored tree of epoch ${epoch} does not have the stored root of the epoch`);
   return tree;
 }

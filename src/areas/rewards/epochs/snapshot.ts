@@ -1,5 +1,7 @@
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from '../query-builder.ts';
 
 /** A page of an epoch's wallets: their addresses, comma-separated, and their points or amounts, comma-separated in the same order. */
 export interface WalletPage {
@@ -48,15 +50,11 @@ export async function* pointsOfDay(tx: Tx, day: number): AsyncGenerator<WalletPa
   await tx.query(closeCursor);
 }
 
-const selectImportPage = statement<WalletPage>(
-  'select_import_page',
-  `select wallets, amounts as values from reward_import_pages where import = $1 and page = $2`,
-);
-
 /** Yields the wallets of an import in the order in which they were uploaded. */
 export async function* pagesOfImport(tx: Tx, importId: string): AsyncGenerator<WalletPage> {
   for (let number = 0; ; number++) {
-    const page = (await tx.query(selectImportPage, [importId, number]))[0];
+    const query = build.selectFrom('reward_import_pages').select(['wallets', 'amounts as values']);
+    const [page] = await run(tx, query.where('import', '=', importId).where('page', '=', number));
     if (!page) return;
     yield page;
   }

@@ -1,9 +1,11 @@
 import { computeEpoch } from '#jobs/epochs.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readRules } from '../config.ts';
+import { build } from '../query-builder.ts';
 import { IS_DAY_CLOSED } from './compute.ts';
 import { createEpochs, currentDay, readEpoch } from './epochs.ts';
 
@@ -35,10 +37,6 @@ const selectDue = statement<{ epoch: number }>(
   `select c.bucket as epoch from closed_periods c
    where c.period = 'day' and not exists (select from epochs e where e.epoch = c.bucket) order by c.bucket limit ${MAX_PER_SWEEP}`,
 );
-const selectUnfinished = statement<{ epoch: number }>(
-  'select_unfinished_epochs',
-  `select epoch from epochs where state = 'computing' order by epoch limit ${MAX_PER_SWEEP}`,
-);
 
 /**
  * Creates the epochs of closed days, oldest day first. Also enqueues the computation of epochs that are in the state `computing`, because their
@@ -56,6 +54,7 @@ export async function sweepEpochs(app: App): Promise<void> {
         );
       }
     }
-    for (const { epoch } of await tx.query(selectUnfinished)) tx.enqueue(computeEpoch, { epoch });
+    const unfinished = build.selectFrom('epochs').select('epoch').where('state', '=', 'computing').orderBy('epoch').limit(MAX_PER_SWEEP);
+    for (const { epoch } of await run(tx, unfinished)) tx.enqueue(computeEpoch, { epoch });
   });
 }

@@ -1,40 +1,24 @@
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { type InferResult, sql } from 'kysely';
+import { run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { build } from '../query-builder.ts';
 import type { DistributionPage } from './distribution.ts';
 
-/** An import of an epoch, with its state. Hashes are hex. */
-interface ImportRow {
-  id: string;
-  epoch: number;
-  state: 'building' | 'done' | 'refused';
-  hash: string;
-  /** Root that the caller announced; null when the caller announced none. */
-  root: string | null;
-  rows: number;
-  reason: string | null;
-}
-
-const COLUMNS = `id::text, epoch, state, encode(hash, 'hex') as hash, encode(root, 'hex') as root, rows, reason`;
-const selectBuilding = statement<ImportRow>(
-  'select_building_import',
-  `select ${COLUMNS} from reward_imports where epoch = $1 and state = 'building'`,
-);
-const selectAccepted = statement<ImportRow>(
-  'select_accepted_import',
-  `select ${COLUMNS} from reward_imports where epoch = $1 and state <> 'refused'`,
-);
-const selectImport = statement<ImportRow>('select_import', `select ${COLUMNS} from reward_imports where id = $1`);
+/** Selects imports with their states. Hashes are hex. `root` is null when the caller announced no root. */
+const imports = build
+  .selectFrom('reward_imports')
+  .select(['id', 'epoch', 'state', 'rows', 'reason'])
+  .select([sql<string>`encode(hash, 'hex')`.as('hash'), sql<string | null>`encode(root, 'hex')`.as('root')]);
+type ImportRow = InferResult<typeof imports>[number];
 
 /** Returns the import from which an epoch is being computed, or null when there is none. */
 export const findBuildingImport = async (db: Queryable, epoch: number): Promise<ImportRow | null> =>
-  (await db.query(selectBuilding, [epoch]))[0] ?? null;
+  (await run(db, imports.where('epoch', '=', epoch).where('state', '=', 'building')))[0] ?? null;
 /** Returns the import of an epoch that was not refused, or null. The epoch can still be computing. */
 export const findAcceptedImport = async (db: Queryable, epoch: number): Promise<ImportRow | null> =>
-  (await db.query(selectAccepted, [epoch]))[0] ?? null;
-export const readImport = async (db: Queryable, id: string): Promise<ImportRow | null> => (await db.query(selectImport, [id]))[0] ?? null;
-
-const insertImport = statement('insert_import', `insert into reward_imports (id, epoch, hash, root, rows) values ($1, $2, $3, $4, $5)`);
-const insertPage = statement('insert_import_page', `insert into reward_import_pages (import, page, wallets, amounts) values ($1, $2, $3, $4)`);
+  (await run(db, imports.where('epoch', '=', epoch).where('state', '<>', 'refused')))[0] ?? null;
+export const readImport = async (db: Queryable, id: string): Promise<ImportRow | null> => (await run(db, imports.where('id', '=', id)))[0] ?? null;
 
 /** Inserts an import and all pages of its rows. */
 export async function insertImportRows(
@@ -44,25 +28,23 @@ export async function insertImportRows(
   page: (number: number) => Promise<DistributionPage>,
 ): Promise<void> {
   const { id, epoch, hash, root, rows } = row;
-  await tx.query(insertImport, [id, epoch, Buffer.from(hash), root && Buffer.from(root), rows]);
+  const values = { id, epoch, hash: Buffer.from(hash), root: root && Buffer.from(root), rows };
+  await run(tx, build.insertInto('reward_imports').values(values));
   for (let number = 0; number < pages; number++) {
     const { wallets, amounts } = await page(number);
-    await tx.query(insertPage, [id, number, wallets, amounts]);
+    await run(tx, build.insertInto('reward_import_pages').values({ import: id, page: number, wallets, amounts }));
   }
 }
-
-const updateState = statement<{ epoch: number }>(
-  'decide_import',
-  `update reward_imports set state = $2, reason = $3, decided_at = app_now() where id = $1 and state = 'building' returning epoch`,
-);
-const deletePages = statement('delete_import_pages', 'delete from reward_import_pages where import = $1');
-const deleteRefusedEpoch = statement('delete_refused_epoch', `delete from epochs where epoch = $1 and state = 'computing' and source = 'import'`);
 
 /** Stores the result of an import and deletes the pages of its rows. If the import is refused, also deletes its epoch. */
 export async function closeImport(tx: Tx, id: string, result: 'done' | { refusedBecause: string }): Promise<void> {
   const refused = result !== 'done';
-  const closed = (await tx.query(updateState, [id, refused ? 'refused' : 'done', refused ? result.refusedBecause : null]))[0];
+  const decided = { state: refused ? 'refused' : 'done', reason: refused ? result.refusedBecause : null } as const;
+  const close = build.updateTable('reward_imports').set({ ...decided, decided_at: sql`app_now()` });
+  const [closed] = await run(tx, close.where('id', '=', id).where('state', '=', 'building').returning('epoch'));
   if (!closed) throw new Error(`import ${id} has a result already`);
-  await tx.query(deletePages, [id]);
-  if (refused) await tx.query(deleteRefusedEpoch, [closed.epoch]);
+  await run(tx, build.deleteFrom('reward_import_pages').where('import', '=', id));
+  if (!refused) return;
+  const refusedEpoch = build.deleteFrom('epochs').where('epoch', '=', closed.epoch).where('state', '=', 'computing').where('source', '=', 'import');
+  await run(tx, refusedEpoch);
 }

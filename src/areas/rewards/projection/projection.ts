@@ -1,10 +1,13 @@
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { allocate, type Shares } from '#lib/allocation.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { buildFromPages } from '../build/open.ts';
 import { readRules } from '../config.ts';
 import { pointsOfDay } from '../epochs/snapshot.ts';
+import { build } from '../query-builder.ts';
 import { allocationRules, RewardRules } from '../rules.ts';
 import { distributionCurve } from './curve.ts';
 
@@ -72,14 +75,6 @@ export async function readProjectionStatus(db: Queryable): Promise<ProjectionSta
   return row;
 }
 
-const upsertProjection = statement(
-  'upsert_projection',
-  `insert into reward_projections (day, entries, rules_version, projection, took_ms, at) values ($1, $2::int8, $3, $4, $5, app_now())
-   on conflict (day) do update set entries = excluded.entries, rules_version = excluded.rules_version, projection = excluded.projection,
-     took_ms = excluded.took_ms, at = excluded.at`,
-);
-const deleteOldProjections = statement('delete_old_projections', 'delete from reward_projections where day < $1::int - 1');
-
 /**
  * Computes and stores the projection of the current day, with the same formula as the final computation of the epoch. Does nothing when the stored
  * projection is up to date, or while the minimum pause after the latest computation lasts.
@@ -96,9 +91,16 @@ export async function projectDay(app: App): Promise<void> {
       const { shares, wallets, points, total, curve } = await builder.allocate(allocationRules(rules));
       return Projection.encode({ rules, shares, participants: wallets, points, total, curve: [...curve] });
     });
-    const tookMs = Math.round(performance.now() - begin);
-    await tx.query(upsertProjection, [day, entries, version, JSON.stringify(projection), tookMs]);
-    await tx.query(deleteOldProjections, [day]);
+    const computed = { entries, rules_version: version, projection: JSON.stringify(projection), took_ms: Math.round(performance.now() - begin) };
+    const values = { ...computed, at: sql<string>`app_now()` };
+    await run(
+      tx,
+      build
+        .insertInto('reward_projections')
+        .values({ day, ...values })
+        .onConflict((conflict) => conflict.column('day').doUpdateSet(values)),
+    );
+    await run(tx, build.deleteFrom('reward_projections').where('day', '<', day - 1));
   });
 }
 

@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import { type Activity, appendActivities } from '#areas/points';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { LinkedAccount, SocialAccount } from '../accounts.ts';
+import { KeptEngagementsTable } from '../entities.ts';
 
 /** Kinds of engagement that quests count. */
 type EngagementKind = 'follow' | 'repost' | 'mention';
@@ -34,11 +37,7 @@ const insertPending = statement<{ kind: EngagementKind }>(
    where k.n + d.nth <= ${MAX_PENDING}
    on conflict do nothing returning kind`,
 );
-const deletePending = statement<{ kind: EngagementKind; sourceId: string; isRecent: boolean }>(
-  'delete_pending_engagements',
-  `delete from kept_engagements where platform = $1 and account_id = $2
-   returning kind, source_id as "sourceId", at > (select app_now() - interval '${PENDING_DAYS} days') as "isRecent"`,
-);
+const build = queryBuilder([KeptEngagementsTable]);
 
 /**
  * Serializes transactions that link an account and transactions that apply a delivery about the same account. The later transaction sees the commit
@@ -92,6 +91,11 @@ export async function creditOrStore(
  * locked.
  */
 export async function takePending(tx: Tx, { platform, accountId }: SocialAccount, wallet: string): Promise<Activity[]> {
-  const rows = await tx.query(deletePending, [platform, accountId]);
+  const isRecent = sql<boolean>`at > (select app_now() - make_interval(days => ${PENDING_DAYS}))`;
+  const deleted = build
+    .deleteFrom('kept_engagements')
+    .where(({ and }) => and({ platform, account_id: accountId }))
+    .returning(['kind', 'source_id as sourceId', isRecent.as('isRecent')]);
+  const rows = await run(tx, deleted);
   return rows.filter(({ isRecent }) => isRecent).map((row) => activityOf(row, wallet));
 }

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables of src/platform: the clock, events, requests, sessions, settings, webhook deliveries, and transactions that must land on chain. */
+/** Creates the tables of src/platform: clock, events, requests, settings, sessions, webhook deliveries, and transactions to submit. */
 export class Migration0001Platform extends Migration {
   override up(): void {
     this.clock();
@@ -89,12 +89,14 @@ export class Migration0001Platform extends Migration {
       create function refuse_change() returns trigger language plpgsql as
       $$ begin raise exception 'table % is append-only', tg_table_name using errcode = 'restrict_violation'; end $$`);
     this.addSql(`create trigger admin_audit_append_only before update or delete or truncate on admin_audit execute function refuse_change()`);
+
     // Settings that operators change. The table keeps every version of a setting; the newest version applies.
     this.addSql(`
       create table settings (
         name text not null, version int not null, value jsonb not null, at timestamptz not null default app_now(),
         primary key (name, version)
       )`);
+
     // `key` is the SHA-256 of the session id in the cookie. A person who reads this table cannot compute the session id from `key`, and so cannot
     // take over a session.
     this.addSql(`
@@ -111,7 +113,8 @@ export class Migration0001Platform extends Migration {
 
   private webhooks(): void {
     // `body` contains the raw bytes of the delivery. `body_hash` is the SHA-256 of `body`. The row of a processed delivery is kept, so that the
-    // service recognizes a repeated delivery. `replayed_at` is the time at which an operator last replayed the delivery. Attempts are counted from this time.
+    // service recognizes a repeated delivery. `replayed_at` is the time at which an operator last replayed the delivery. Attempts are counted from
+    // this time.
     this.addSql(`
       create table webhook_deliveries (
         source text not null,

@@ -28,8 +28,31 @@ export class Migration0002Points extends Migration {
       ) with (fillfactor = 70)`);
     this.addSql(`create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null`);
 
+    // Returns the UTC day of a cause; 0 for a cause without a time. The day depends on the id of the cause alone, so a retry on a later day gets the
+    // same day, and the primary keys of `ledger` and `activities` may contain the day. Both tables can therefore be partitioned by `cause_day` later,
+    // because a unique key of a partitioned table must contain the column of the partitions. PostgreSQL partitions no table by a generated column, so
+    // the migration that partitions a table first runs `alter column cause_day drop expression` (which rewrites nothing), and the statements that
+    // insert rows then call this function. Time of a cause, by its type:
+    //   a play, score, void, clip or conversion: the time in its id, a UUIDv7.
+    //   a burn: the date of its block, at the end of its id.
+    //   a quest: the date or the Monday of the ISO week at the end of its id; 0 for a quest that can be completed only once.
+    //   every other cause (such as a link of an account): 0.
+    // A later migration may add a type of cause, but the day of a known cause must never change: a retry would then no longer find its earlier row.
+    this.addSql(`
+      create function cause_day(cause text, source_id text) returns int language sql immutable parallel safe as $$
+        select case
+          when cause in ('play', 'score', 'void', 'clip', 'conversion') and source_id like '________-____-7%'
+            then (('x' || substr(source_id, 1, 8) || substr(source_id, 10, 4))::bit(48)::bigint / 86400000)::int
+          when cause in ('quest', 'burn') and source_id ~ ':[0-9]{4}-[0-9]{2}-[0-9]{2}$'
+            then make_date(left(right(source_id, 10), 4)::int, left(right(source_id, 5), 2)::int, right(source_id, 2)::int) - date '1970-01-01'
+          when cause = 'quest' and source_id ~ ':[0-9]{4}-W[0-9]{2}$'
+            then date_trunc('week', make_date(left(right(source_id, 8), 4)::int, 1, 4)::timestamp)::date
+                 + 7 * (right(source_id, 2)::int - 1) - date '1970-01-01'
+          else 0 end $$`);
+
     // `kind` says how the wallet got the points, and decides which boards count them. `reason` says why the row was written. `rewards` says whether
-    // the points count for reward epochs.
+    // the points count for reward epochs. (`source`, `source_id`) is the cause: the score, quest window or conversion. `cause_day` is the UTC day of
+    // the cause, while `day` is the day on which the row was written.
     this.addSql(`
       create table ledger (
         wallet wallet not null,
@@ -43,7 +66,8 @@ export class Migration0002Points extends Migration {
         factors jsonb,
         day int not null,
         at timestamptz not null,
-        primary key (source_id, source, wallet, reason, mode)
+        cause_day int not null generated always as (cause_day(source, source_id)) stored,
+        primary key (source_id, source, wallet, reason, mode, cause_day)
       )`);
     this.addSql(`create index ledger_wallet on ledger (wallet, at desc)`);
     this.addSql(`create index ledger_quests on ledger (wallet, at desc, source_id desc) where kind = 'quest' and source = 'quest'`);
@@ -116,7 +140,8 @@ export class Migration0002Points extends Migration {
         day int not null,
         at timestamptz not null,
         batch bigint not null,
-        primary key (source_id, kind)
+        cause_day int not null generated always as (cause_day(kind, source_id)) stored,
+        primary key (source_id, kind, cause_day)
       )`);
     this.addSql('create index activities_wallet on activities (wallet, kind, day)');
     // Activities that a consumer could not process. Operators read this table.
@@ -152,5 +177,6 @@ export class Migration0002Points extends Migration {
     this.addSql('drop sequence activity_batches_id');
     this.addSql('drop table finals, closed_periods, board_refreshes, point_totals');
     this.addSql('drop table standings, ledger, players');
+    this.addSql('drop function cause_day');
   }
 }

@@ -1,11 +1,11 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables for linked accounts on other platforms, for links that a wallet has started, and for engagement of accounts that are not linked yet. */
+/** Creates the tables for linked and unlinked accounts, started account links, and engagement of accounts that are not linked yet. */
 export class Migration0006Social extends Migration {
   override up(): void {
     // An account is linked to one wallet, and a wallet has at most one account per platform. `account_id` never changes on the platform. `handle` is
-    // the name that the platform shows; another account may take over the name. `confirmed_at` is the last time at which the handle was known to belong
-    // to the account. Reports about a handle that moves arrive in any order; this time shows which report is newer.
+    // the name that the platform shows; another account may take over the name. `confirmed_at` is the last time at which the handle was known to
+    // belong to the account. Reports about a handle that moves arrive in any order; this time shows which report is newer.
     this.addSql(`
       create table linked_accounts (
         platform text collate "C" not null check (platform ~ '^[a-z0-9-]{1,32}$'),

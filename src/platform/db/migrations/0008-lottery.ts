@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations';
 
-/** Creates the tables for lottery rounds, their entries, their on-chain commitments, winners and tickets, and for the schedule that starts chat rounds. */
+/** Creates the tables for lottery rounds, their entries, commitments, winners and tickets, and for the schedule of chat rounds. */
 export class Migration0008Lottery extends Migration {
   override up(): void {
     this.rounds();
@@ -131,10 +131,9 @@ export class Migration0008Lottery extends Migration {
   }
 
   private draws(): void {
-    // The commitments to lottery draws. `sequence` numbers the commitments of each committer key 1, 2, 3, … without gaps, so that operators can replace
-    // an abused key by a new key. A round gets its `sequence` just before its commitment is
-    // submitted, when the previous commitment is already finalized. The columns from `memo` to `block_time` are set when the round's own commitment
-    // is finalized.
+    // The commitments to lottery draws. `sequence` numbers the commitments of each committer key 1, 2, 3, … without gaps, so that operators can
+    // replace an abused key by a new key. A round gets its `sequence` just before its commitment is submitted, when the previous commitment is
+    // already finalized. The columns from `memo` to `block_time` are set when the round's own commitment is finalized.
     this.addSql(`
       create table commitments (
         committer text collate "C" not null,

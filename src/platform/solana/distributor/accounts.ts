@@ -1,4 +1,4 @@
-import { PublicKey } from '@solana/web3.js';
+import { type Address, addressOfBytes } from '../primitives.ts';
 
 /** Number of claims that one bitmap page records. */
 export const CLAIMS_PER_PAGE = 4096;
@@ -15,8 +15,8 @@ const VERSION = 1;
 const STATES = { 1: 'open', 2: 'settled', 3: 'closed' } as const;
 type EpochAccountState = (typeof STATES)[keyof typeof STATES];
 
-/** A Solana account as `Connection` returns it; null when the account does not exist. */
-export type RawAccount = { readonly owner: PublicKey; readonly data: Uint8Array } | null;
+/** A Solana account; null when the account does not exist. */
+export type RawAccount = { readonly owner: Address; readonly data: Uint8Array } | null;
 
 /** A decoded epoch account. Amounts are base units of the mint. */
 export interface EpochAccount {
@@ -29,40 +29,40 @@ export interface EpochAccount {
   readonly claimed: bigint;
   /** End of the claim period, Unix time in seconds. */
   readonly expiry: number;
-  readonly authority: PublicKey;
-  readonly mint: PublicKey;
-  readonly vault: PublicKey;
+  readonly authority: Address;
+  readonly mint: Address;
+  readonly vault: Address;
   /** The token account that receives the unclaimed tokens. */
-  readonly refund: PublicKey;
+  readonly refund: Address;
   /** The wallet whose associated token account is `refund`. */
-  readonly refundOwner: PublicKey;
+  readonly refundOwner: Address;
   readonly bump: number;
 }
 
 /** A decoded page of the bitmap of paid claims. */
 interface PageAccount {
   readonly page: number;
-  readonly epochAccount: PublicKey;
+  readonly epochAccount: Address;
   readonly bump: number;
   /** One bit per claim, 1 = paid. The lowest bit of the first byte stands for the first claim of the page. */
   readonly bits: Buffer;
 }
 
 /** Returns the data of an account if the program owns the account and the data begins with `tag` and the layout version; otherwise null. */
-function bytesOf(program: PublicKey, account: RawAccount, tag: Buffer): Buffer | null {
+function bytesOf(program: Address, account: RawAccount, tag: Buffer): Buffer | null {
   if (!account?.owner.equals(program)) return null;
   const data = Buffer.from(account.data.buffer, account.data.byteOffset, account.data.byteLength);
   return data.subarray(0, tag.length).equals(tag) && data[tag.length] === VERSION ? data : null;
 }
 
-const keyAt = (data: Buffer, at: number) => new PublicKey(data.subarray(at, at + 32));
+const keyAt = (data: Buffer, at: number) => addressOfBytes(data.subarray(at, at + 32));
 
 function stateOf(byte: number): EpochAccountState | null {
   return byte === 1 || byte === 2 || byte === 3 ? STATES[byte] : null;
 }
 
 /** Decodes an epoch account. Returns null for any other account. */
-export function decodeEpoch(program: PublicKey, account: RawAccount): EpochAccount | null {
+export function decodeEpoch(program: Address, account: RawAccount): EpochAccount | null {
   const data = bytesOf(program, account, EPOCH_TAG);
   if (data?.length !== EPOCH_BYTES) return null;
   const state = stateOf(data.readUInt8(9));
@@ -92,7 +92,7 @@ export function pageBytes(leaves: number, page: number): number {
 }
 
 /** Decodes the account of a bitmap page. Returns null for any other account. */
-export function decodePage(program: PublicKey, account: RawAccount): PageAccount | null {
+export function decodePage(program: Address, account: RawAccount): PageAccount | null {
   const data = bytesOf(program, account, PAGE_TAG);
   if (!data || data.length <= PAGE_HEADER_BYTES || data.length > PAGE_HEADER_BYTES + CLAIMS_PER_PAGE / 8) return null;
   return {

@@ -1,11 +1,11 @@
-import { PublicKey } from '@solana/web3.js';
+import { type Address, deriveAddress, parseAddress } from '../primitives.ts';
 import type { RawAccount } from './accounts.ts';
 
 /** Solana's upgradeable loader. It stores the bytes of a program in a separate account, and the upgrade authority can replace these bytes. */
-export const UPGRADEABLE_LOADER = new PublicKey('BPFLoaderUpgradeab1e11111111111111111111111');
+export const UPGRADEABLE_LOADER = parseAddress('BPFLoaderUpgradeab1e11111111111111111111111');
 
 /** Solana's older loaders. They store the bytes of a program in the program account itself. */
-const FINAL_LOADERS = [new PublicKey('BPFLoader2111111111111111111111111111111111'), new PublicKey('BPFLoader1111111111111111111111111111111111')];
+const FINAL_LOADERS = [parseAddress('BPFLoader2111111111111111111111111111111111'), parseAddress('BPFLoader1111111111111111111111111111111111')];
 
 /** Types of the accounts of the upgradeable loader. The first u32 of an account is its type. */
 const PROGRAM_STATE = 2;
@@ -14,8 +14,8 @@ const PROGRAM_DATA_STATE = 3;
 const PROGRAM_DATA_HEADER_BYTES = 45;
 
 /** Derives the address of the account that stores the bytes of an upgradeable program. */
-export function programDataAddress(program: PublicKey): PublicKey {
-  return PublicKey.findProgramAddressSync([program.toBuffer()], UPGRADEABLE_LOADER)[0];
+export function programDataAddress(program: Address): Address {
+  return deriveAddress(UPGRADEABLE_LOADER, program.toBuffer());
 }
 
 const viewOf = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
@@ -25,7 +25,7 @@ const viewOf = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, d
  * @param account the program account
  * @returns null when the account is not a program of a known loader
  */
-export function programBytesAddress(program: PublicKey, account: RawAccount): PublicKey | null {
+export function programBytesAddress(program: Address, account: RawAccount): Address | null {
   if (!account) return null;
   if (FINAL_LOADERS.some((loader) => account.owner.equals(loader))) return program;
   if (!account.owner.equals(UPGRADEABLE_LOADER) || account.data.length < 36) return null;

@@ -1,10 +1,9 @@
-import { type AccountInfo, PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { rpc } from '../solana.ts';
+import { type Address, type FetchedAccount, parseAddress } from '../primitives.ts';
 import { decodeMint, decodeTokenAccount, MINT_BYTES, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM } from '../tokens.ts';
 import { type NameResolution, resolvesToOwner } from './resolution.ts';
 
-export const TOKEN_2022_PROGRAM = new PublicKey('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
+export const TOKEN_2022_PROGRAM = parseAddress('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
 /** Offset of the byte that holds the account type, and the values of this byte. Only token accounts and mints with extensions have this byte. */
 const ACCOUNT_TYPE_AT = TOKEN_ACCOUNT_BYTES;
@@ -20,11 +19,10 @@ const NO_HOLDER: NameResolution = { refused: 'the name is wrapped in a token tha
  * account; this function reads and verifies the mint and the token account.
  * @param program the token program that owns the mint account
  */
-export async function resolveByToken(app: App, mint: PublicKey, program: PublicKey): Promise<NameResolution> {
-  const { connection } = app.chain;
-  const address = await rpc(() => largestAccount(app, mint));
+export async function resolveByToken(app: App, mint: Address, program: Address): Promise<NameResolution> {
+  const address = await largestAccount(app, mint);
   if (address === null) return NO_HOLDER;
-  const [mintAccount, account] = await rpc(() => connection.getMultipleAccountsInfo([mint, address], 'finalized'));
+  const [mintAccount, account] = (await app.chain.node.accounts([mint, address], 'finalized')).accounts;
   const minted = decodeMint(withoutExtensions(mintAccount, program, 'mint'));
   const held = decodeTokenAccount(withoutExtensions(account, program, 'account'));
   if (minted?.supply !== 1n || minted.decimals !== 0 || held?.amount !== 1n || !held.mint.equals(mint)) return NO_HOLDER;
@@ -35,10 +33,10 @@ export async function resolveByToken(app: App, mint: PublicKey, program: PublicK
  * Returns the only token account that holds one token of the mint. Returns null when no account or several accounts hold one token, or when the mint
  * does not exist.
  */
-async function largestAccount(app: App, mint: PublicKey): Promise<PublicKey | null> {
+async function largestAccount(app: App, mint: Address): Promise<Address | null> {
   try {
-    const { value } = await app.chain.connection.getTokenLargestAccounts(mint, 'finalized');
-    const [holder, ...others] = value.filter(({ amount }) => amount === '1');
+    const largest = await app.chain.node.largestTokenAccounts(mint);
+    const [holder, ...others] = largest.filter(({ amount }) => amount === '1');
     return holder && others.length === 0 ? holder.address : null;
   } catch (error) {
     if (Error.isError(error) && 'code' in error && error.code === INVALID_PARAMS) return null;
@@ -50,11 +48,7 @@ async function largestAccount(app: App, mint: PublicKey): Promise<PublicKey | nu
  * Cuts the extensions off a token account or mint. The bytes before the extensions have the same layout in both token programs. Returns null for any
  * other account.
  */
-function withoutExtensions(
-  account: AccountInfo<Buffer> | null | undefined,
-  program: PublicKey,
-  type: 'mint' | 'account',
-): AccountInfo<Buffer> | null {
+function withoutExtensions(account: FetchedAccount | undefined, program: Address, type: 'mint' | 'account'): FetchedAccount {
   if (!account?.owner.equals(program)) return null;
   const bytes = type === 'mint' ? MINT_BYTES : TOKEN_ACCOUNT_BYTES;
   const isExtended =

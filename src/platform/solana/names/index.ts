@@ -1,4 +1,4 @@
 /** The public API of names: parses `.sol` and `.sns` names and resolves them to wallets. */
 
 export { NAME_RULE, type Name, parseName } from './name.ts';
-export { isOnCurve, SOL_MOVED_AT_SLOT, walletOfName } from './resolve.ts';
+export { SOL_MOVED_AT_SLOT, walletOfName } from './resolve.ts';

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { type AccountInfo, PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
+import { type Address, addressOfBytes, deriveAddress, type FetchedAccount, parseAddress } from '../primitives.ts';
 import { resolveByToken, TOKEN_2022_PROGRAM } from './holder.ts';
 import type { Name } from './name.ts';
 import { type NameResolution, NO_SUCH_NAME, resolvesToOwner, UNREADABLE_NAME } from './resolution.ts';
 
 /** Program address of the Solana Record Service. */
-const RECORD_SERVICE = new PublicKey('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
+const RECORD_SERVICE = parseAddress('srsWjm76StJucL7atFyPSdXFaVLNPFqEt1uFEDPrZsn');
 /** The class of the records of `.sol` names. The registrar of `.sol` names (soL7856gZrjQMSJMT33YDpfAuRYbetAbkZPuv7YeLht) owns this class. */
-export const SOL_CLASS = new PublicKey('Dqc9TrYg1AZLEa6UkZUqCDrr9zsHQveo1szGTE1BTW5');
+export const SOL_CLASS = parseAddress('Dqc9TrYg1AZLEa6UkZUqCDrr9zsHQveo1szGTE1BTW5');
 
 /**
  * First byte of a record account. The layout of a record account is: this byte, class, type of owner, owner, frozen flag, expiry (i64), length of the
@@ -25,17 +25,17 @@ const seedOf = ({ labels }: Name): Buffer =>
     .update(`name${labels.join('.')}`)
     .digest();
 
-const pda = (...seeds: Buffer[]) => PublicKey.findProgramAddressSync(seeds, RECORD_SERVICE)[0];
+const pda = (...seeds: Buffer[]) => deriveAddress(RECORD_SERVICE, ...seeds);
 
 /** Returns the address of a name's record. */
-export const recordAddress = (name: Name): PublicKey => pda(Buffer.from('record'), SOL_CLASS.toBuffer(), seedOf(name));
+export const recordAddress = (name: Name): Address => pda(Buffer.from('record'), SOL_CLASS.toBuffer(), seedOf(name));
 
 /** Resolves a name by its record: to the wallet that owns the record, or to the holder of the token that owns the record. */
-export async function resolveBySrs(app: App, name: Name, account: AccountInfo<Buffer> | null): Promise<NameResolution> {
+export async function resolveBySrs(app: App, name: Name, account: FetchedAccount): Promise<NameResolution> {
   if (!account) return NO_SUCH_NAME;
   const { data, owner: program } = account;
   if (!program.equals(RECORD_SERVICE) || data.length < AT.seed + SEED_BYTES || data[0] !== RECORD) return UNREADABLE_NAME;
-  const key = (at: number) => new PublicKey(data.subarray(at, at + 32));
+  const key = (at: number) => addressOfBytes(data.subarray(at, at + 32));
   if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE_NAME;
   if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE_NAME;
   // The record service stores the expiry time but does not enforce it, so this function checks the expiry time. Unix time in seconds; 0 means that

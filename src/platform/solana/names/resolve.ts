@@ -1,9 +1,7 @@
-import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { Wallet } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
 import { staleWhileRevalidate } from '#platform/redis/stale-while-revalidate.ts';
-import { rpc } from '../solana.ts';
 import type { Name } from './name.ts';
 import { accountsOf, nameAddresses, resolveBySns } from './name-service.ts';
 import { recordAddress, resolveBySrs } from './record-service.ts';
@@ -54,16 +52,13 @@ export async function walletOfName(app: App, name: Name): Promise<{ wallet: stri
 async function resolveName(app: App, name: Name): Promise<NameResolution> {
   const addresses = nameAddresses(name);
   const keys = [recordAddress(name), ...accountsOf(addresses)];
-  const { context, value } = await rpc(() => app.chain.connection.getMultipleAccountsInfoAndContext(keys, 'finalized'));
-  const [record = null, ...accounts] = value;
+  const read = await app.chain.node.accounts(keys, 'finalized');
+  const [record = null, ...accounts] = read.accounts;
   const bySns = resolveBySns(app, addresses, accounts);
-  if (name.suffix === 'sns' || context.slot < SOL_MOVED_AT_SLOT) return await bySns;
+  if (name.suffix === 'sns' || read.slot < SOL_MOVED_AT_SLOT) return await bySns;
   const [sns, srs] = await Promise.all([bySns, resolveBySrs(app, name, record)]);
   if ('refused' in srs) return srs;
   if ('refused' in sns) return { refused: `${sns.refused} (in the name service, the registry of .sol names before the move)` };
   if (!sns.wallet.equals(srs.wallet)) return { refused: 'the record service and the name service resolve the name to different wallets' };
   return srs;
 }
-
-/** Returns whether an address can have a private key. It is false for program-derived addresses. */
-export const isOnCurve = (address: string): boolean => PublicKey.isOnCurve(new PublicKey(address).toBytes());

@@ -1,4 +1,4 @@
-import type { TransactionError } from '@solana/web3.js';
+import type { TransactionError } from '../primitives.ts';
 import type { ChainError } from './transaction-type.ts';
 
 /**

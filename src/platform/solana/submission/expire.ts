@@ -1,7 +1,8 @@
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { EXPIRED_ERROR } from './errors.ts';
-import { checkBlockhashExpiry, checkNonceExpiry, type ExpiryCheck, readFinalized } from './expiry-proof.ts';
-import { markManual, type PendingAttempt, recordExpiryCheck, storedError } from './rows.ts';
+import { checkBlockhashExpiry, checkNonceExpiry, type ExpiryCheck } from './expiry-proof.ts';
+import { markManual, type PendingAttempt, recordExpiryCheck } from './rows.ts';
 import type { TransactionType } from './transaction-type.ts';
 import { applyTransitions } from './transition.ts';
 
@@ -17,7 +18,7 @@ const MAX_CONCURRENT = 8;
 export async function expireAttempts(app: App, types: ReadonlyMap<string, TransactionType>, missing: readonly PendingAttempt[]): Promise<number> {
   const old = missing.filter((attempt) => isCheckDue(app, attempt));
   if (old.length === 0) return 0;
-  const { height } = await readFinalized(app.chain.connection);
+  const { height } = await app.chain.node.finalizedHeight();
   const mayLand = ({ last_valid_height: last }: PendingAttempt) => last !== null && height <= last + app.config.chain.submission.depthBlocks;
   const due = old.filter((attempt) => !mayLand(attempt)).slice(0, MAX_CHECKS);
   const next = due.values();
@@ -85,5 +86,5 @@ async function handleOverdue(app: App, types: ReadonlyMap<string, TransactionTyp
     'the status of a transaction cannot be determined; an operator must decide, polling continues',
   );
   const error = { name: 'Unclear', message: JSON.stringify(check.evidence), instruction: null, code: null };
-  await app.tx((tx) => tx.query(markManual, [attempt.id, storedError(error)]));
+  await app.tx((tx) => run(tx, markManual(attempt.id, error)));
 }

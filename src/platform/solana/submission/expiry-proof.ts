@@ -1,8 +1,8 @@
-import { type Connection, PublicKey } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
-import { rpc } from '../solana.ts';
-import type { PendingAttempt } from './rows.ts';
+import { run } from '#platform/db/query-builder.ts';
+import { type Address, parseAddress } from '../primitives.ts';
+import type { RpcNode } from '../rpc-node.ts';
+import { build, type PendingAttempt } from './rows.ts';
 
 /** The observations of an expiry check. They prove the expiry, or show why it is unproven. They are stored with the attempt for operators. */
 type ExpiryEvidence = Readonly<Record<string, string | number>>;
@@ -13,18 +13,6 @@ type ExpiryEvidence = Readonly<Record<string, string | number>>;
  */
 export type ExpiryCheck = { result: 'may-land' } | { result: 'unclear'; evidence: ExpiryEvidence } | { result: 'dead'; evidence: ExpiryEvidence };
 
-/** The latest finalized slot and block height. */
-interface FinalizedHeight {
-  readonly slot: number;
-  readonly height: number;
-}
-
-export async function readFinalized(connection: Connection): Promise<FinalizedHeight> {
-  const info = await rpc(() => connection.getEpochInfo('finalized'));
-  if (info.blockHeight === undefined) throw new Error('the RPC node returned no block height');
-  return { slot: info.absoluteSlot, height: info.blockHeight };
-}
-
 /**
  * Checks whether an attempt with a blockhash can never land. A missing status alone is no proof. The proof has three conditions:
  *   The chain is finalized `depthBlocks` beyond the last valid block of the attempt.
@@ -32,8 +20,8 @@ export async function readFinalized(connection: Connection): Promise<FinalizedHe
  *   The second RPC node, if configured, agrees.
  */
 export async function checkBlockhashExpiry(app: App, attempt: PendingAttempt): Promise<ExpiryCheck> {
-  const { connection, second } = app.chain;
-  const check = await checkWithNode(connection, attempt, app.config.chain.submission.depthBlocks);
+  const { node, second } = app.chain;
+  const check = await checkWithNode(node, attempt, app.config.chain.submission.depthBlocks);
   if (check.result !== 'dead' || second === null) return check;
   const other = await checkWithNode(second, attempt, app.config.chain.submission.depthBlocks);
   if (other.result === 'dead') return check;
@@ -41,22 +29,28 @@ export async function checkBlockhashExpiry(app: App, attempt: PendingAttempt): P
   return { result: 'unclear', evidence: { ...check.evidence, second: other.result } };
 }
 
-async function checkWithNode(connection: Connection, attempt: PendingAttempt, depth: number): Promise<ExpiryCheck> {
-  const finalized = await readFinalized(connection);
+async function checkWithNode(node: RpcNode, attempt: PendingAttempt, depth: number): Promise<ExpiryCheck> {
+  const finalized = await node.finalizedHeight();
   if (attempt.last_valid_height === null || finalized.height <= attempt.last_valid_height + depth) return { result: 'may-land' };
-  const status = await rpc(() => connection.getSignatureStatuses([attempt.signature], { searchTransactionHistory: true }));
-  if (status.value[0] !== null || status.context.slot < finalized.slot) return { result: 'may-land' };
-  const first = await rpc(() => connection.getFirstAvailableBlock());
-  const evidence = { height: finalized.height, lastValid: attempt.last_valid_height, slot: status.context.slot, firstBlock: first };
+  const read = await node.statuses([attempt.signature], { searchHistory: true });
+  if (read.statuses[0] !== null || read.slot < finalized.slot) return { result: 'may-land' };
+  const first = await node.firstBlock();
+  const evidence = { height: finalized.height, lastValid: attempt.last_valid_height, slot: read.slot, firstBlock: first };
   return first <= attempt.signed_slot
     ? { result: 'dead', evidence }
     : { result: 'unclear', evidence: { ...evidence, reason: 'the node’s history starts after the signing' } };
 }
 
-const selectNonceUse = statement<{ signature: string }>(
-  'find_nonce_use',
-  `select signature from chain_attempts where nonce_account = $1 and nonce = $2 and signature <> $3 and state in ('finalized', 'failed') limit 1`,
-);
+/** Selects the attempt of this service that used the nonce of a given attempt. */
+const selectNonceUse = ({ nonce_account, nonce, signature }: Pick<PendingAttempt, 'nonce_account' | 'nonce' | 'signature'>) =>
+  build
+    .selectFrom('chain_attempts')
+    .select('signature')
+    .where('nonce_account', '=', nonce_account)
+    .where('nonce', '=', nonce)
+    .where('signature', '<>', signature)
+    .where('state', 'in', ['finalized', 'failed'])
+    .limit(1);
 
 /** Maximum number of transactions of a nonce account that are searched for the transaction that used a nonce. */
 const MAX_SEARCHED = 100;
@@ -66,14 +60,15 @@ const MAX_SEARCHED = 100;
  * found in the database or on the chain.
  */
 export async function checkNonceExpiry(app: App, attempt: PendingAttempt & { nonce_account: string }): Promise<ExpiryCheck> {
-  const account = new PublicKey(attempt.nonce_account);
-  const { context, value } = await rpc(() => app.chain.connection.getNonceAndContext(account, 'finalized'));
-  if (value?.nonce === attempt.nonce) return { result: 'may-land' };
-  const status = await rpc(() => app.chain.connection.getSignatureStatuses([attempt.signature], { searchTransactionHistory: true }));
-  if (status.value[0] !== null || status.context.slot < context.slot) return { result: 'may-land' };
-  const own = (await app.db.query(selectNonceUse, [attempt.nonce_account, attempt.nonce, attempt.signature]))[0];
-  const usedBy = own?.signature ?? (await findNonceUse(app, account, attempt));
-  const evidence = { slot: context.slot, nonce: value?.nonce ?? 'the nonce account does not exist' };
+  const { node } = app.chain;
+  const account = parseAddress(attempt.nonce_account);
+  const { slot, value } = await node.nonce(account);
+  if (value === attempt.nonce) return { result: 'may-land' };
+  const read = await node.statuses([attempt.signature], { searchHistory: true });
+  if (read.statuses[0] !== null || read.slot < slot) return { result: 'may-land' };
+  const [own] = await run(app.db, selectNonceUse(attempt));
+  const usedBy = own?.signature ?? (await findNonceUse(node, account, attempt));
+  const evidence = { slot, nonce: value ?? 'the nonce account does not exist' };
   if (usedBy === null) return { result: 'unclear', evidence: { ...evidence, reason: 'no finalized transaction is known that used the nonce' } };
   return { result: 'dead', evidence: { ...evidence, usedBy } };
 }
@@ -82,13 +77,12 @@ export async function checkNonceExpiry(app: App, attempt: PendingAttempt & { non
  * Returns the signature of the finalized transaction that used the nonce of the attempt; null when none is found. The attempt's own transaction does
  * not count.
  */
-async function findNonceUse(app: App, account: PublicKey, attempt: PendingAttempt): Promise<string | null> {
-  const { connection } = app.chain;
-  const listed = await rpc(() => connection.getSignaturesForAddress(account, { limit: MAX_SEARCHED }, 'finalized'));
+async function findNonceUse(node: RpcNode, account: Address, attempt: PendingAttempt): Promise<string | null> {
+  const listed = await node.history(account, { limit: MAX_SEARCHED }, 'finalized');
   const candidates = listed.filter(({ slot, signature }) => slot >= attempt.signed_slot && signature !== attempt.signature);
   for (const { signature } of candidates.reverse()) {
-    const found = await rpc(() => connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 }));
-    if (found?.transaction.message.recentBlockhash === attempt.nonce) return signature;
+    const found = await node.transaction(signature, 'finalized');
+    if (found?.blockhash === attempt.nonce) return signature;
   }
   return null;
 }

@@ -1,7 +1,5 @@
-import { ComputeBudgetProgram, type TransactionInstruction } from '@solana/web3.js';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { rpc } from '../solana.ts';
 
 /** Fee per signature, lamports. */
 const SIGNATURE_FEE = 5_000n;
@@ -26,18 +24,12 @@ export interface RecentBlockhash {
   readonly slot: number;
 }
 
-const blockhashes = perApp((app) =>
-  ttlCache<'', RecentBlockhash>(BLOCKHASH_AGE_MS, async () => {
-    const { context, value } = await rpc(() => app.chain.connection.getLatestBlockhashAndContext('confirmed'));
-    return { ...value, slot: context.slot };
-  }),
-);
+const blockhashes = perApp((app) => ttlCache<'', RecentBlockhash>(BLOCKHASH_AGE_MS, () => app.chain.node.latestBlockhash('confirmed')));
 const prices = perApp((app) => ttlCache<'', number>(FEES_AGE_MS, async () => await readRecentPrice(app)));
 
 /** Returns the median priority price of recent blocks, millionths of a lamport per compute unit. */
 async function readRecentPrice(app: App): Promise<number> {
-  const fees = await rpc(() => app.chain.connection.getRecentPrioritizationFees());
-  const sorted = fees.map((fee) => fee.prioritizationFee).sort((a, b) => a - b);
+  const sorted = (await app.chain.node.recentPrices()).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
@@ -58,15 +50,6 @@ export async function priorityPrice(app: App, attemptsBefore: number): Promise<n
  * @param used the compute units that the simulation of the transaction used
  */
 export const unitsFor = (used: number): number => Math.min(MAX_UNITS, Math.ceil(used * UNITS_MARGIN) + UNITS_SPARE);
-
-/**
- * Returns the compute budget instructions, which set the limit of compute units and the priority price. They come before the draft's own
- * instructions. A priority price of 0 needs no price instruction.
- */
-export function computeBudget(units: number, price: number): TransactionInstruction[] {
-  const limit = ComputeBudgetProgram.setComputeUnitLimit({ units });
-  return price === 0 ? [limit] : [limit, ComputeBudgetProgram.setComputeUnitPrice({ microLamports: price })];
-}
 
 /** Returns the fee of an attempt in lamports: the fee for its signatures plus the priority fee. */
 export const feeOf = (signatures: number, units: number, price: number): bigint =>

@@ -1,35 +1,19 @@
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { type InferResult, sql } from 'kysely';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
+import { build } from './rows.ts';
 
-/** A transaction in the list for operators: it needs a decision, has failed, or was queued again by an operator. */
-export interface ListedTransaction {
-  id: string;
-  kind: string;
-  subject: string;
-  state: 'manual' | 'failed' | 'queued';
-  attempts: number;
-  /** Signature of the latest attempt. */
-  signature: string | null;
-  error: unknown;
-  /** Evidence of the last expiry check of the latest attempt. */
-  evidence: unknown;
-  createdAt: string;
-  changedAt: string;
-}
+/** Selects transactions for operators. `signature` and `evidence`, which is the result of the last expiry check, belong to the latest attempt. */
+const selectTransactions = build
+  .selectFrom('chain_transactions as t')
+  .leftJoin('chain_attempts as a', (join) => join.onRef('a.transaction_id', '=', 't.id').onRef('a.n', '=', 't.attempts'))
+  .select(['t.id', 't.kind', 't.subject', 't.state', 't.attempts', 'a.signature', 't.error', 'a.doubt as evidence'])
+  .select([isoInstant('t.created_at').as('createdAt'), isoInstant('t.changed_at').as('changedAt')])
+  // An operator sees a transaction that needs a decision, that has failed, or that an operator queued again.
+  .$narrowType<{ state: 'manual' | 'failed' | 'queued' }>();
 
-const SELECT = `select t.id::text, t.kind, t.subject, t.state, t.attempts, a.signature, t.error, a.doubt as evidence,
-     ${instant('t.created_at')} as "createdAt", ${instant('t.changed_at')} as "changedAt"
-   from chain_transactions t left join chain_attempts a on a.transaction_id = t.id and a.n = t.attempts`;
-
-const selectListed = statement<ListedTransaction>(
-  'list_unclear_transactions',
-  `${SELECT}
-   where t.state in ('manual', 'failed') and t.state = $1 order by t.changed_at desc, t.id limit $2 offset $3`,
-);
-const selectOne = statement<ListedTransaction>('read_listed_transaction', `${SELECT} where t.id = $1`);
-const countListed = statement<{ n: number }>(
-  'count_unclear_transactions',
-  `select count(*)::int as n from chain_transactions where state in ('manual', 'failed') and state = $1`,
-);
+/** A transaction as operators see it. */
+export type ListedTransaction = InferResult<typeof selectTransactions>[number];
 
 /** Returns one page of the transactions in a state, sorted by their last change (newest first), and the total number of transactions in the state. */
 export async function listTransactions(
@@ -38,10 +22,15 @@ export async function listTransactions(
   limit: number,
   offset: number,
 ): Promise<{ transactions: ListedTransaction[]; total: number }> {
-  const [transactions, total] = await Promise.all([db.query(selectListed, [state, limit, offset]), db.query(countListed, [state])]);
+  // The state is a literal, because PostgreSQL cannot use the index chain_transactions_unclear for a parameter.
+  const inState = sql.lit(state);
+  const [transactions, total] = await Promise.all([
+    run(db, selectTransactions.where('t.state', '=', inState).orderBy('t.changed_at', 'desc').orderBy('t.id').limit(limit).offset(offset)),
+    run(db, build.selectFrom('chain_transactions').select(sql<number>`count(*)::int`.as('n')).where('state', '=', inState)),
+  ]);
   return { transactions, total: total[0]?.n ?? 0 };
 }
 
 export async function readTransaction(db: Queryable, id: string): Promise<ListedTransaction | undefined> {
-  return (await db.query(selectOne, [id]))[0];
+  return (await run(db, selectTransactions.where('t.id', '=', id)))[0];
 }

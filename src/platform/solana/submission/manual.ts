@@ -1,22 +1,32 @@
+import { sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
-import { statement } from '#platform/db/sql.ts';
+import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { signTransaction } from './jobs.ts';
 import { type ListedTransaction, readTransaction } from './listing.ts';
-import type { TransactionRow } from './rows.ts';
+import { build } from './rows.ts';
 
-const lockTransaction = statement<{ state: TransactionRow['state']; reason: string | null }>(
-  'lock_transaction_to_retry',
-  `select state, error->>'message' as reason from chain_transactions where id = $1 for update`,
-);
-const selectUndecided = statement<{ signature: string; state: string }>(
-  'find_undecided_attempt',
-  `select signature, state from chain_attempts where transaction_id = $1 and state not in ('dead', 'failed') limit 1`,
-);
-const requeueManual = statement(
-  'retry_manual_transaction',
-  `update chain_transactions set state = 'queued', tries = 0, refusals = 0, next_at = app_now(), changed_at = app_now(), error = null where id = $1`,
-);
+const lockTransaction = (id: string) =>
+  build
+    .selectFrom('chain_transactions')
+    .select(['state', sql<string | null>`error->>'message'`.as('reason')])
+    .where('id', '=', id)
+    .forUpdate();
+
+/** Selects an attempt that may still land or has landed. */
+const selectUndecided = (id: string) =>
+  build
+    .selectFrom('chain_attempts')
+    .select(['signature', 'state'])
+    .where('transaction_id', '=', id)
+    .where('state', 'not in', ['dead', 'failed'])
+    .limit(1);
+
+const requeue = (id: string) =>
+  build
+    .updateTable('chain_transactions')
+    .set({ state: 'queued', tries: 0, refusals: 0, next_at: sql`app_now()`, changed_at: sql`app_now()`, error: null })
+    .where('id', '=', id);
 
 /**
  * Queues a transaction in state `manual` to be composed again. If the reason for the state `manual` still exists, composing sets this state again.
@@ -32,17 +42,17 @@ const requeueManual = statement(
  * @throws 404 when the transaction does not exist; 409 while an attempt may have landed, or when the state is neither `manual` nor `queued`
  */
 export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction> {
-  const row = (await tx.query(lockTransaction, [id]))[0];
+  const [row] = await run(tx, lockTransaction(id));
   if (!row) throw fail(404, 'no such transaction');
   if (row.state !== 'manual' && row.state !== 'queued') {
     throw fail(409, `the transaction is ${row.state}: only a transaction in state manual can be retried`);
   }
   if (row.state === 'manual') {
-    const attempt = (await tx.query(selectUndecided, [id]))[0];
+    const [attempt] = await run(tx, selectUndecided(id));
     if (attempt) {
       throw fail(409, `the transaction may have landed: attempt ${attempt.signature} is ${attempt.state} and not proven expired: ${row.reason}`);
     }
-    await tx.query(requeueManual, [id]);
+    await run(tx, requeue(id));
     tx.enqueue(signTransaction, { id });
   }
   const listed = await readTransaction(tx, id);

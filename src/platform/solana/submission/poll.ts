@@ -1,6 +1,5 @@
-import type { SignatureStatus } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
-import { rpc } from '../solana.ts';
+import type { TransactionStatus } from '../rpc-node.ts';
 import { chainError } from './errors.ts';
 import { expireAttempts } from './expire.ts';
 import { type PendingAttempt, selectPending } from './rows.ts';
@@ -12,12 +11,12 @@ import { applyTransitions, type Transition } from './transition.ts';
 const MAX_PENDING = 4_096;
 /** Maximum number of signatures per status request. RPC nodes set this limit. */
 const MAX_SIGNATURES = 256;
-/** Number of recent slots whose statuses an RPC node keeps in memory. Older statuses need `searchTransactionHistory`. */
+/** Number of recent slots whose statuses an RPC node keeps in memory. Older statuses need `searchHistory`. */
 const RECENT_SLOTS = 140;
 
 interface AttemptStatus {
   readonly attempt: PendingAttempt;
-  readonly status: SignatureStatus | null;
+  readonly status: TransactionStatus | null;
   /** The slot that the RPC node had reached when it responded. */
   readonly at: number;
 }
@@ -60,10 +59,10 @@ async function readStatuses(app: App, pending: readonly PendingAttempt[]): Promi
   return statuses.map((one) => bySignature.get(one.attempt.signature) ?? one);
 }
 
-async function requestStatuses(app: App, attempts: readonly PendingAttempt[], searchTransactionHistory: boolean): Promise<AttemptStatus[]> {
+async function requestStatuses(app: App, attempts: readonly PendingAttempt[], searchHistory: boolean): Promise<AttemptStatus[]> {
   const signatures = attempts.map((attempt) => attempt.signature);
-  const { context, value } = await rpc(() => app.chain.connection.getSignatureStatuses(signatures, { searchTransactionHistory }));
-  return attempts.map((attempt, i) => ({ attempt, status: value[i] ?? null, at: context.slot }));
+  const { slot, statuses } = await app.chain.node.statuses(signatures, { searchHistory });
+  return attempts.map((attempt, i) => ({ attempt, status: statuses[i] ?? null, at: slot }));
 }
 
 /** Returns the state change of an attempt that follows from its status; undefined when the state does not change. */

@@ -1,5 +1,11 @@
+import { sql } from 'kysely';
+import { ChainAttemptsTable, ChainPausesTable, ChainTransactionsTable } from '#platform/db/entities.ts';
+import { queryBuilder } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { ChainError, Spend } from './transaction-type.ts';
+
+/** Builds queries for the tables of this folder. */
+export const build = queryBuilder([ChainTransactionsTable, ChainAttemptsTable, ChainPausesTable]);
 
 /** The columns of `chain_transactions` that the signer reads. */
 export interface TransactionRow {
@@ -134,10 +140,12 @@ export const recordExpiryCheck = statement(
    where transaction_id = $1 and n = $2 and state in ('signed', 'sent', 'confirmed')`,
 );
 
-export const markManual = statement<{ id: string }>(
-  'mark_transaction_manual',
-  `update chain_transactions set state = 'manual', error = $2::jsonb, changed_at = app_now() where id = $1 and state in ('live', 'confirmed') returning id::text`,
-);
+export const markManual = (id: string, error: ChainError) =>
+  build
+    .updateTable('chain_transactions')
+    .set({ state: 'manual', error: storedError(error), changed_at: sql`app_now()` })
+    .where('id', '=', id)
+    .where('state', 'in', ['live', 'confirmed']);
 
 /** Serializes an error for the database. */
 export const storedError = (error: ChainError): string => JSON.stringify(error);

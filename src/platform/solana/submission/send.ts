@@ -26,7 +26,7 @@ async function sendOne(app: App, signature: string, bytes: Buffer): Promise<bool
   try {
     // Skips the preflight simulation, because the transaction was simulated before signing. In addition, a nonce transaction that fails must still
     // land, so that it advances its nonce.
-    await app.chain.connection.sendRawTransaction(bytes, { skipPreflight: true, maxRetries: 0 });
+    await app.chain.node.send(bytes, null);
     return true;
   } catch (err) {
     app.log.debug({ err, signature }, 'an RPC node did not accept a transaction; polling sends it again');

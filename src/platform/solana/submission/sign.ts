@@ -1,13 +1,12 @@
-import { SystemProgram, type TransactionInstruction, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
-import bs58 from 'bs58';
 import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
-import { rpc } from '../solana.ts';
+import { advanceNonceInstruction } from '../system-program.ts';
+import { buildTransaction, computeBudget, signTransaction } from '../transactions.ts';
 import { chainError } from './errors.ts';
-import { computeBudget, feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
+import { feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
 import { pollTransactions } from './jobs.ts';
 import { DailyLimitReached, reserveOutflows, sumByAsset } from './outflows.ts';
 import { selectPause } from './pauses.ts';
@@ -93,18 +92,13 @@ async function signAttempt(
   const signers = [...new Map(keys.map((key) => [key.publicKey.toBase58(), key])).values()];
   const payer = signers[0];
   if (!payer) throw new Error('the draft has no fee payer');
-  const advance = draft.nonce ? [SystemProgram.nonceAdvance({ noncePubkey: draft.nonce.account, authorizedPubkey: payer.publicKey })] : [];
-  const compile = (units: number): VersionedTransaction => {
-    // Solana accepts a nonce advance only as the first instruction of a transaction.
-    const instructions: TransactionInstruction[] = [...advance, ...computeBudget(units, price), ...draft.instructions];
-    const recentBlockhash = draft.nonce?.value ?? recent.blockhash;
-    return new VersionedTransaction(new TransactionMessage({ payerKey: payer.publicKey, recentBlockhash, instructions }).compileToLegacyMessage());
-  };
+  const advance = draft.nonce ? [advanceNonceInstruction(draft.nonce.account, payer.publicKey)] : [];
+  // Solana accepts a nonce advance only as the first instruction of a transaction.
+  const build = (units: number) =>
+    buildTransaction(payer.publicKey, [...advance, ...computeBudget(units, price), ...draft.instructions], draft.nonce?.value ?? recent.blockhash);
   const before = advance.length + computeBudget(MAX_UNITS, price).length;
 
-  const { value: simulated } = await rpc(() =>
-    app.chain.connection.simulateTransaction(compile(MAX_UNITS), { sigVerify: false, replaceRecentBlockhash: !draft.nonce, commitment: 'confirmed' }),
-  );
+  const simulated = await app.chain.node.simulate(build(MAX_UNITS), !draft.nonce);
   if (simulated.err) {
     const error = chainError(simulated.err, before);
     app.log.warn(
@@ -115,11 +109,7 @@ async function signAttempt(
   }
 
   const units = unitsFor(simulated.unitsConsumed ?? MAX_UNITS);
-  const transaction = compile(units);
-  transaction.sign(signers);
-  const first = transaction.signatures[0];
-  if (!first) throw new Error('the transaction has no signature');
-  const signature = bs58.encode(first);
+  const { signature, bytes } = signTransaction(build(units), signers);
   const spends: Spend[] = sumByAsset([...(draft.spends ?? []), { asset: 'sol', amount: feeOf(signers.length, units, price) }]);
 
   const committed = await app.tx(async (tx: Tx) => {
@@ -130,7 +120,7 @@ async function signAttempt(
       row.id,
       row.attempts + 1,
       signature,
-      Buffer.from(transaction.serialize()),
+      bytes,
       signers.map((key) => key.publicKey.toBase58()),
       draft.nonce ? null : recent.lastValidBlockHeight,
       draft.nonce?.account.toBase58() ?? null,

@@ -1,10 +1,12 @@
+import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
+import { build, type TransactionRow } from './rows.ts';
 import type { TransactionType } from './transaction-type.ts';
 
 /** The state of a transaction. `live`: whether an attempt may still land or has landed. */
 export interface SubmissionStatus {
   readonly subject: string;
-  readonly state: 'queued' | 'live' | 'confirmed' | 'finalized' | 'failed' | 'manual';
+  readonly state: TransactionRow['state'];
   readonly live: boolean;
 }
 
@@ -24,18 +26,14 @@ export async function submissionStatuses(
   return await db.query(selectStatuses, [type.name, subjects]);
 }
 
-const selectSubmission = statement<{ state: SubmissionStatus['state']; signature: string | null }>(
-  'read_submission',
-  'select state, signature from chain_transactions where kind = $1 and subject = $2',
-);
-
 /** Returns the state of the transaction of one subject, and the signature that landed; undefined when the subject has no transaction. */
 export async function submissionOf(
   db: Queryable,
   type: Pick<TransactionType, 'name'>,
   subject: string,
 ): Promise<{ state: SubmissionStatus['state']; signature: string | null } | undefined> {
-  return (await db.query(selectSubmission, [type.name, subject]))[0];
+  const select = build.selectFrom('chain_transactions').select(['state', 'signature']);
+  return (await run(db, select.where('kind', '=', type.name).where('subject', '=', subject)))[0];
 }
 
 const selectSubjects = statement<{ signature: string; subject: string }>(

@@ -1,7 +1,7 @@
-import type { PublicKey, TransactionInstruction } from '@solana/web3.js';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Role } from '../config.ts';
+import type { Address, Instruction } from '../primitives.ts';
 
 /**
  * An amount that a transaction spends. `asset` is a mint address (amount in base units), `sol` (amount in lamports), or another asset with a daily
@@ -17,7 +17,7 @@ export interface Spend {
  */
 export interface TransactionDraft {
   readonly do: 'sign';
-  readonly instructions: readonly TransactionInstruction[];
+  readonly instructions: readonly Instruction[];
   readonly feePayer: Role;
   /** Signers besides the fee payer. */
   readonly signers?: readonly Role[];
@@ -30,7 +30,7 @@ export interface TransactionDraft {
    * A durable nonce that replaces the blockhash. At most one transaction with the same nonce value can land. The fee payer must be the nonce
    * authority.
    */
-  readonly nonce?: { readonly account: PublicKey; readonly value: string };
+  readonly nonce?: { readonly account: Address; readonly value: string };
   /** Number that is added to the number of earlier attempts when the priority price is computed. A higher number gives a higher price. */
   readonly urgency?: number;
 }
@@ -93,7 +93,7 @@ export interface TransactionType {
    */
   readonly afterFailure: 'again' | 'over';
   /**
-   * Composes the transaction of a subject from the database and the chain (read through `rpc`). Must return `done` when the effect is on the chain
+   * Composes the transaction of a subject from the database and the chain (read through `app.chain.node`). Must return `done` when the effect is on the chain
    * already.
    */
   compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome>;

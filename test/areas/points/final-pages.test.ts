@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { appendPoints, closeEndedPeriods, LEDGER_CAUSES, openDay, readPage, readRank } from '#areas/points';
+import { parseDay } from '#lib/periods.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { givePoints, sql } from '#test/support/areas/boards.ts';
+import { holdTransaction, untilBlocked } from '#test/support/locks.ts';
+import { createWallet } from '#test/support/wallet.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await startTestApp({ workers: false });
+  await t.clock.set(new Date('2031-01-01T12:00:00Z'));
+});
+afterEach(() => t.close());
+
+const at = (text: string) => t.clock.set(new Date(text));
+const closedDays = async () =>
+  (await sql<{ bucket: number }>(t.app, `select bucket from closed_periods where period = 'day' order by bucket`)).map(({ bucket }) => bucket);
+
+test('a page of final ranks begins at its offset, and the neighbours of a wallet are the ones next to it', async () => {
+  const wallets = Array.from({ length: 8 }, () => createWallet().address);
+  for (const [i, wallet] of wallets.entries()) await givePoints(t.app, { wallet, points: 80 - 10 * i });
+  await at('2031-01-02T00:02:00Z');
+  await closeEndedPeriods(t.app);
+  const day = parseDay('2031-01-01');
+  const page = await readPage(t.app, 'global', { span: 'day', at: day, limit: 3, offset: 2 });
+  expect(page).toEqual({
+    final: true,
+    total: 8,
+    entries: [2, 3, 4].map((i) => ({ rank: i + 1, wallet: wallets[i], score: 80 - 10 * i })),
+  });
+  const around = await readPage(t.app, 'global', { span: 'day', at: day, limit: 3, offset: 0, around: wallets[5] });
+  expect(around.entries.map(({ rank }) => rank)).toEqual([5, 6, 7]);
+  const rank = await readRank(t.app, 'global', { span: 'day', at: day, wallet: wallets[5] ?? '' });
+  expect(rank).toMatchObject({ rank: 6, score: 30, pointsToNext: 10, percentile: 37.5 });
+  expect(rank.neighbours.map((line) => line.rank)).toEqual([4, 5, 7, 8]);
+});
+
+test('a page of an ended day without stored final ranks lists each wallet once', async () => {
+  const [both, first] = [createWallet().address, createWallet().address];
+  await givePoints(t.app, { wallet: both, points: 5 });
+  await givePoints(t.app, { wallet: first, points: 4 });
+  await at('2031-01-02T12:00:00Z');
+  await givePoints(t.app, { wallet: both, points: 3 });
+  const page = await readPage(t.app, 'global', { span: 'day', at: parseDay('2031-01-01'), limit: 10, offset: 0 });
+  expect(page).toEqual({
+    final: false,
+    total: 2,
+    entries: [
+      { rank: 1, wallet: both, score: 5 },
+      { rank: 2, wallet: first, score: 4 },
+    ],
+  });
+});
+
+test('the first run closes every day since the first day with points or scores', async () => {
+  await givePoints(t.app, { wallet: createWallet().address, points: 1 });
+  await at('2031-01-03T12:00:00Z');
+  await givePoints(t.app, { wallet: createWallet().address, points: 1 });
+  await at('2031-01-05T00:02:00Z');
+  await closeEndedPeriods(t.app);
+  const first = parseDay('2031-01-01');
+  expect(await closedDays()).toEqual([first, first + 1, first + 2, first + 3]);
+});
+
+test('two transactions that append the same causes in different orders do not deadlock', async () => {
+  const cause = (kind: 'game' | 'quest') => LEDGER_CAUSES.find((one) => one.kind === kind) ?? LEDGER_CAUSES[0];
+  // The counters of game points and quest points are different rows, so the transactions wait for causes only.
+  const low = { ...cause('quest'), mode: 'regular', wallet: createWallet().address, sourceId: 'a', points: 1, rewards: true } as const;
+  const high = { ...cause('game'), mode: 'regular', wallet: createWallet().address, sourceId: 'b', points: 1, rewards: true } as const;
+  const append = async (tx: Tx, entries: Parameters<typeof appendPoints>[2]) => appendPoints(tx, await openDay(tx), entries);
+  const commit = await holdTransaction(t.app, (tx) => append(tx, [low]));
+  const waiting = t.app.tx((tx) => append(tx, [high, low]));
+  await untilBlocked(t.app, waiting);
+  // The waiting transaction has not appended the higher cause yet, so another transaction can.
+  const other = t.app.tx((tx) => append(tx, [high]));
+  const timeout = new Promise((resolve) => setTimeout(resolve, 5_000, 'blocked'));
+  expect(await Promise.race([other, timeout])).not.toBe('blocked');
+  await commit();
+  await Promise.all([waiting, other]);
+  expect(await sql(t.app, 'select source_id, points::int from ledger order by source_id')).toEqual([
+    { source_id: 'a', points: 1 },
+    { source_id: 'b', points: 1 },
+  ]);
+});

@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import {
+  appendActivities,
+  appendPoints,
+  choosePlayerMode,
+  countScores,
+  ensurePlayer,
+  findWalletsThatPlayed,
+  gameBoard,
+  grantPoints,
+  LEDGER_CAUSES,
+  lockPlayers,
+  openDay,
+  type Player,
+  raiseBests,
+  readPlayerMode,
+  readPlayerPoints,
+  readPointTotals,
+  readStandings,
+  readTotals,
+  resetBest,
+  saveEarnings,
+  scheduleRefresh,
+} from '#areas/points';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { createGame, givePoints, scoreBest, sql } from '#test/support/areas/boards.ts';
+import { createWallet } from '#test/support/wallet.ts';
+
+const GAME = 'standing-game';
+const DAY_MS = 86_400_000;
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  await createGame(t.app, GAME);
+});
+afterAll(() => t.close());
+
+const createAddress = () => createWallet().address;
+
+test('recomputed best scores replace the best of all time, of each current period and of each period before', async () => {
+  const wallet = createAddress();
+  const key = { board: gameBoard(GAME), mode: 'regular', wallet } as const;
+  await t.clock.set(new Date('2034-06-15T12:00:00Z'));
+  await scoreBest(t.app, { wallet, gameId: GAME, value: 900 });
+  // Without periods before the current ones, their values stay empty.
+  const [first] = await t.app.tx((tx) => resetBest(tx, key, [9, 8, 7, 6, 5, 4, 3, 2, 1]));
+  expect(first).toMatchObject({ version: 2, total: 9, day_value: 8, week_value: 6, month_value: 4, year_value: 2, day_before: null });
+  expect(await sql(t.app, 'select day_before_value as d, year_before_value as y from standings where wallet = $1', [wallet])).toEqual([
+    { d: null, y: null },
+  ]);
+  await t.clock.set(new Date('2035-06-15T12:00:00Z'));
+  await scoreBest(t.app, { wallet, gameId: GAME, value: 950 });
+  const [second] = await t.app.tx((tx) => resetBest(tx, key, [90, 80, 70, 60, 50, 40, 30, 20, 10]));
+  expect(second).toMatchObject({ version: 4, total: 90, day_value: 80, week_value: 60, month_value: 40, year_value: 20 });
+  const columns = ['day', 'week', 'month', 'year'].map((period) => `${period}_before_value::int as ${period}`);
+  expect(await sql(t.app, `select ${columns.join()} from standings where wallet = $1`, [wallet])).toEqual([
+    { day: 70, week: 50, month: 30, year: 10 },
+  ]);
+});
+
+test('a reset of best scores changes only the standing with its board, mode and wallet', async () => {
+  const [wallet, other] = [createAddress(), createAddress()];
+  for (const mode of ['regular', 'beta'] as const) await scoreBest(t.app, { wallet, gameId: GAME, value: 500, mode });
+  await scoreBest(t.app, { wallet: other, gameId: GAME, value: 600 });
+  await givePoints(t.app, { wallet, points: 7 });
+  await t.app.tx((tx) => resetBest(tx, { board: gameBoard(GAME), mode: 'regular', wallet }, new Array(9).fill(1)));
+  const rows = await sql(t.app, 'select board, mode, total::int from standings where wallet = any($1) order by wallet = $2, board, mode', [
+    [wallet, other],
+    other,
+  ]);
+  expect(rows).toEqual([
+    { board: gameBoard(GAME), mode: 'beta', total: 500 },
+    { board: gameBoard(GAME), mode: 'regular', total: 1 },
+    { board: 'global', mode: 'regular', total: 7 },
+    { board: gameBoard(GAME), mode: 'regular', total: 600 },
+  ]);
+});
+
+test('standings and totals are read by board, mode and wallet, not by any of them alone', async () => {
+  const [a, b] = [createAddress(), createAddress()];
+  await givePoints(t.app, { wallet: a, points: 3 });
+  await givePoints(t.app, { wallet: a, points: 4, kind: 'quest' });
+  await givePoints(t.app, { wallet: a, points: 9, mode: 'beta' });
+  await givePoints(t.app, { wallet: b, points: 5 });
+  const keys = [
+    { board: 'quests', mode: 'regular', wallet: a },
+    { board: 'global', mode: 'beta', wallet: a },
+    { board: 'quests', mode: 'regular', wallet: b },
+  ] as const;
+  const rows = await t.app.tx((tx) => readStandings(tx, keys));
+  expect(rows.map(({ board, mode, wallet, total }) => ({ board, mode, wallet, total }))).toEqual([
+    { board: 'quests', mode: 'regular', wallet: a, total: 4 },
+    { board: 'global', mode: 'beta', wallet: a, total: 9 },
+  ]);
+  expect(await t.app.tx((tx) => readStandings(tx, []))).toEqual([]);
+  const totals = await t.app.tx((tx) =>
+    readTotals(tx, [
+      { board: 'global', wallet: a },
+      { board: 'quests', wallet: b },
+    ]),
+  );
+  expect(totals).toEqual([
+    { board: 'global', mode: 'regular', wallet: a, total: 7 },
+    { board: 'global', mode: 'beta', wallet: a, total: 9 },
+  ]);
+});
+
+test('the points of a wallet contain its own standings on the requested boards, in both modes', async () => {
+  const [wallet, other] = [createAddress(), createAddress()];
+  expect(await readPlayerPoints(t.app.db, wallet, ['global'])).toBeNull();
+  const before = Date.now() - 5_000;
+  await t.app.tx(async (tx) => {
+    for (const one of [wallet, other]) await ensurePlayer(tx, one);
+  });
+  await givePoints(t.app, { wallet, points: 3 });
+  await givePoints(t.app, { wallet, points: 6, kind: 'referral' });
+  await givePoints(t.app, { wallet, points: 9, mode: 'beta' });
+  await givePoints(t.app, { wallet: other, points: 5 });
+  const found = await readPlayerPoints(t.app.db, wallet, ['global', 'quests']);
+  expect(found).toMatchObject({ mode: 'regular', tally: {}, convertedBeta: 0, convertedPoints: 0 });
+  expect(found?.since).toBeGreaterThan(before);
+  const totals = found?.standings.map(({ board, mode, wallet: owner, total }) => [board, mode, owner === wallet, total]);
+  expect(totals?.sort()).toEqual([
+    ['global', 'beta', true, 9],
+    ['global', 'regular', true, 9],
+  ]);
+});
+
+test('the mode of a wallet is set, or switched to the other mode, and other wallets keep theirs', async () => {
+  const [wallet, other] = [createAddress(), createAddress()];
+  const choose = (mode: 'regular' | 'beta' | null) => t.app.tx((tx) => choosePlayerMode(tx, wallet, mode));
+  expect([await choose('beta'), await readPlayerMode(t.app.db, wallet)]).toEqual([null, null]);
+  await t.app.tx(async (tx) => {
+    for (const one of [wallet, other]) expect(await ensurePlayer(tx, one)).toEqual({ banned: false });
+  });
+  expect([await choose(null), await choose(null), await choose('beta'), await choose('beta')]).toEqual(['beta', 'regular', 'beta', 'beta']);
+  expect([await readPlayerMode(t.app.db, wallet), await readPlayerMode(t.app.db, other)]).toEqual(['beta', 'regular']);
+});
+
+test('the totals of points sum regular points by origin over a range of days, both ends included', async () => {
+  await t.clock.set(new Date('2036-01-01T12:00:00Z'));
+  const wallet = createAddress();
+  const day = await givePoints(t.app, { wallet, points: 5 });
+  await givePoints(t.app, { wallet, points: -2 });
+  await givePoints(t.app, { wallet, points: 70, mode: 'beta' });
+  await givePoints(t.app, { wallet, points: 4, kind: 'quest' });
+  await t.clock.set(new Date('2036-01-02T12:00:00Z'));
+  await givePoints(t.app, { wallet, points: 1, kind: 'referral' });
+  await givePoints(t.app, { wallet, points: 30, kind: 'conversion' });
+  const read = (first: number, last: number) => readPointTotals(t.app.db, first, last);
+  expect(await read(day, day)).toEqual({ game: 3, quest: 4, referral: 0, conversion: 0 });
+  expect(await read(day + 1, day + 1)).toEqual({ game: 0, quest: 0, referral: 1, conversion: 30 });
+  expect(await read(day, day + 1)).toEqual({ game: 3, quest: 4, referral: 1, conversion: 30 });
+  expect(await read(day + 2, day + 9)).toEqual({ game: 0, quest: 0, referral: 0, conversion: 0 });
+  const all = await readPointTotals(t.app.db);
+  expect(all.conversion).toBe(30);
+  expect(all.game).toBeGreaterThanOrEqual(3);
+});
+
+test('a wallet played in a window that includes its begin and excludes its end', async () => {
+  const [wallet, other] = [createAddress(), createAddress()];
+  const at = Date.parse('2037-05-05T23:59:59.500Z');
+  await t.clock.set(new Date(at));
+  await t.app.tx((tx) =>
+    appendActivities(tx, [
+      { kind: 'play', sourceId: wallet, wallet, gameId: null, amount: 0 },
+      { kind: 'follow', sourceId: other, wallet: other, gameId: null, amount: 0 },
+    ]),
+  );
+  const [row] = await sql<{ ms: number }>(t.app, 'select (extract(epoch from at) * 1000)::float8 as ms from activities where wallet = $1', [wallet]);
+  // The time of the activity, cut to milliseconds, as windows have them.
+  const ms = Math.floor(row?.ms ?? 0);
+  const windows = [
+    { wallet, since: ms, until: ms + 1 },
+    { wallet, since: ms + 1, until: ms + DAY_MS },
+    { wallet, since: ms - DAY_MS, until: ms },
+    { wallet, since: ms - 3 * DAY_MS, until: ms + 3 * DAY_MS },
+    { wallet: other, since: ms - DAY_MS, until: ms + DAY_MS },
+  ];
+  expect([...(await findWalletsThatPlayed(t.app.db, windows))].sort()).toEqual([0, 3]);
+});
+
+test('of several scores of a wallet in one call, the best counts for all time and for each period', async () => {
+  const wallet = createAddress();
+  const best = { board: gameBoard(GAME), mode: 'regular', wallet } as const;
+  const rows = await t.app.tx(async (tx) => {
+    const { day } = await openDay(tx);
+    return await raiseBests(
+      tx,
+      day,
+      [30, 50, 40].map((value) => ({ ...best, value })),
+    );
+  });
+  expect(rows).toHaveLength(1);
+  expect(rows[0]).toMatchObject({ wallet, total: 50, day_value: 50, week_value: 50, month_value: 50, year_value: 50 });
+});
+
+test('the factors of a ledger entry are stored with it', async () => {
+  const [wallet, other] = [createAddress(), createAddress()];
+  const cause = LEDGER_CAUSES.find(({ kind }) => kind === 'quest') ?? LEDGER_CAUSES[0];
+  const entry = { ...cause, mode: 'regular', points: 1, rewards: true, sourceId: wallet } as const;
+  await t.app.tx(async (tx) =>
+    appendPoints(tx, await openDay(tx), [
+      { ...entry, wallet, factors: { streak: 3 } },
+      { ...entry, wallet: other },
+    ]),
+  );
+  const rows = await sql(t.app, 'select factors from ledger where wallet = any($1) order by wallet = $2', [[wallet, other], other]);
+  expect(rows).toEqual([{ factors: { streak: 3 } }, { factors: null }]);
+});
+
+const playerOf = (change: Partial<Player> = {}): Player => ({
+  ...{ wallet: 'a', mode: 'regular', banned: false, earnedDay: 10, earned: 0, earnedByGame: {}, tally: {} },
+  ...change,
+});
+
+test('granted points stop at the cap of the game and at the cap of all games, and begin again on the next day', () => {
+  const player = playerOf();
+  const today = { at: new Date(), day: 10 };
+  const grant = (game: string, points: number, open = today) => grantPoints(player, open, game, points, { game: 100, all: 150 });
+  expect([grant('a', 70), grant('a', 70), grant('a', 1), grant('b', 70), grant('b', 1)]).toEqual([70, 30, 0, 50, 0]);
+  expect(player).toMatchObject({ earnedDay: 10, earned: 150, earnedByGame: { a: 100, b: 50 } });
+  // A transaction that began on the day before does not reset the earnings.
+  expect(grant('c', 5, { ...today, day: 9 })).toBe(0);
+  expect(grant('constructor', 5, { ...today, day: 11 })).toBe(5);
+  expect(player).toMatchObject({ earnedDay: 11, earned: 5, earnedByGame: { constructor: 5 } });
+  expect(grantPoints(playerOf({ earned: 200 }), today, 'a', 10, { game: 100, all: 150 })).toBe(0);
+});
+
+test('a tally counts scores and points by mode and game, and voided scores are subtracted', () => {
+  const player = playerOf();
+  countScores(player, 'regular', 'a', 1, 10);
+  countScores(player, 'regular', 'a', 2, 5);
+  countScores(player, 'beta', 'a', 1, 7);
+  countScores(player, 'regular', 'constructor', 1, 3);
+  countScores(player, 'regular', 'a', -1, -10);
+  expect(player.tally).toEqual({
+    regular: { a: { scores: 2, points: 5 }, constructor: { scores: 1, points: 3 } },
+    beta: { a: { scores: 1, points: 7 } },
+  });
+});
+
+test('saved earnings are read back for their own wallet', async () => {
+  const wallets = [createAddress(), createAddress()];
+  await t.app.tx(async (tx) => {
+    for (const wallet of wallets) await ensurePlayer(tx, wallet);
+  });
+  const saved = wallets.map((wallet, i) =>
+    playerOf({ wallet, earnedDay: 20 + i, earned: 30 + i, earnedByGame: { a: i }, tally: { regular: { a: { scores: i, points: 2 * i } } } }),
+  );
+  await t.app.tx((tx) => saveEarnings(tx, saved));
+  const read = await t.app.tx((tx) => lockPlayers(tx, [...wallets, ...wallets]));
+  expect(wallets.map((wallet) => read.get(wallet))).toEqual(saved);
+});
+
+test('a refresh of boards is marked and enqueued for regular standings only', async () => {
+  const wallet = createAddress();
+  await givePoints(t.app, { wallet, points: 4, mode: 'beta' }, 'refresh');
+  const marks = () => sql<{ board: string }>(t.app, 'select board from board_refreshes where wallet = $1', [wallet]);
+  expect(await marks()).toEqual([]);
+  await givePoints(t.app, { wallet, points: 4, kind: 'quest' }, 'refresh');
+  expect((await marks()).map(({ board }) => board).sort()).toEqual(['global', 'quests']);
+  await t.app.tx((tx) => scheduleRefresh(tx, []));
+});
