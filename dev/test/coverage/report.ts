@@ -39,6 +39,7 @@ export function coverageTable(measured: CoverageMap, checkout: string): string {
 /** Returns the area of a source file: `src/lib`, `src/platform/<x>`, `src/areas/<x>`, `tools/<x>`, `dev/<x>`, or its first folder. */
 function areaOf(file: string): string {
   const [first = '', second = '', third = ''] = file.split('/');
-  if (first === 'src') return third === '' ? 'src' : ['platform', 'areas'].includes(second) && !third.endsWith('.ts') ? `src/${second}/${third}` : `src/${second}`;
+  if (first === 'src')
+    return third === '' ? 'src' : ['platform', 'areas'].includes(second) && !third.endsWith('.ts') ? `src/${second}/${third}` : `src/${second}`;
   return ['tools', 'dev', 'packages', 'programs'].includes(first) && third !== '' ? `${first}/${second}` : first;
 }
