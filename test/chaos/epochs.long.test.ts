@@ -24,8 +24,8 @@ beforeAll(
     const wallets = Array.from({ length: WALLETS }, () => bs58.encode(randomBytes(32)));
     for (let day = FIRST_DAY; day < FIRST_DAY + ROUNDS; day++) {
       await db.query(
-        `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
-       select w, 'regular', 'game', 'score', 'score', gen_random_uuid()::text, 1 + (random() * 999)::int, true, $2, now() from unnest($1::text[]) w`,
+        `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+       select w, 'regular', 'game', 'score', 'score', gen_random_uuid()::text, 1 + (random() * 999)::int, true, $2, now(), 0 from unnest($1::text[]) w`,
         [wallets, day],
       );
     }

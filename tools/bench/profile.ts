@@ -42,9 +42,9 @@ async function seedYear(wallet: string, referred: readonly BenchWallet[]): Promi
   await withDatabase(system, async (db) => {
     const insert = (text: string) => db.query(text.replaceAll('$wallet', `'${wallet}'`).replaceAll('$today', '(select app_day())'));
     await insert(`
-      insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, factors)
+      insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day, factors)
       select $wallet, case when i % 10 = 0 then 'beta' else 'regular' end, k.kind, k.reason, k.source, 'bench-' || i || ':once', 1 + i % 100, true,
-             $today - i % ${DAYS}, app_now() - make_interval(days => i % ${DAYS}, secs => i), '${FACTORS}'
+             $today - i % ${DAYS}, app_now() - make_interval(days => i % ${DAYS}, secs => i), 0, '${FACTORS}'
       from generate_series(1, ${LEDGER_ROWS}) i
       join (values (0, 'game', 'score', 'score'), (1, 'quest', 'quest', 'quest'), (2, 'referral', 'referral', 'score')) k(n, kind, reason, source) on k.n = i % 3`);
     await insert(`

@@ -27,8 +27,8 @@ const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),
    inserted as (
-     insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch)
-     select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id
+     insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch, cause_day)
+     select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id, cause_day(a.kind, a.source_id)
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::uuid[]) as a(kind, source_id, wallet, game_id, amount, battle_id), batch b
      on conflict do nothing returning kind, source_id, wallet, game_id, amount, battle_id)
    insert into activity_batches (id, day, at, size, activities)

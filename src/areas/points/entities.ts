@@ -27,7 +27,7 @@ export const ActivitiesTable = defineEntity({
     sourceId: byteText().primary(),
     kind: text().primary(),
     /** UTC day of the cause; 0 for a cause without a time. PostgreSQL computes it. */
-    causeDay: integer().primary().generated('(cause_day(kind, source_id)) stored'),
+    causeDay: integer().primary(),
     wallet: wallet(),
     /** Id of the game, or of the burn event; null for activities without one. */
     gameId: text().nullable(),
@@ -136,7 +136,7 @@ export const LedgerTable = defineEntity({
     reason: text().primary(),
     mode: oneOf('regular', 'beta').primary(),
     /** UTC day of the cause; 0 for a cause without a time. PostgreSQL computes it. */
-    causeDay: integer().primary().generated('(cause_day(source, source_id)) stored'),
+    causeDay: integer().primary(),
     /** Origin of the points. It decides which boards count them. */
     kind: oneOf('game', 'quest', 'referral', 'conversion'),
     /** Negative when points are taken back. */

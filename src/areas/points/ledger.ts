@@ -58,8 +58,8 @@ const insertLedger = statement<StandingRow>(
      select * from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::int8[], $12::bool[], $13::jsonb[])
        as e(wallet, mode, kind, reason, source, source_id, points, rewards, factors)),
    inserted as (
-     insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at)
-     select wallet, mode, kind, reason, source, source_id, points, rewards, factors, $1::int, $14::timestamptz from entry
+     insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at, cause_day)
+     select wallet, mode, kind, reason, source, source_id, points, rewards, factors, $1::int, $14::timestamptz, cause_day(source, source_id) from entry
      order by source_id, source, wallet, reason, mode
      on conflict do nothing returning wallet, mode, kind, points),
    counted as (

@@ -176,8 +176,8 @@ test('a burn counts, and its source counts when it was valid at the time of the 
   const play = (wallet: string, hours: number, kind = 'play') =>
     sql(
       t.app,
-      `insert into activities (kind, source_id, wallet, game_id, day, at, batch)
-       select $2, gen_random_uuid()::text, $1, 'alpha', floor(extract(epoch from at) / 86400)::int, at, 0 from (select app_now() - make_interval(mins => $3) as at) t`,
+      `insert into activities (kind, source_id, wallet, game_id, day, at, batch, cause_day)
+       select $2, gen_random_uuid()::text, $1, 'alpha', floor(extract(epoch from at) / 86400)::int, at, 0, 0 from (select app_now() - make_interval(mins => $3) as at) t`,
       [wallet, kind, hours * 60],
     );
   await Promise.all([play(a, 23.9), play(b, 24.1), play(b, 1, 'clip'), play(c, 1, 'score')]);

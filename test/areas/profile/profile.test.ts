@@ -210,8 +210,8 @@ test('the profile of a wallet with 10,000 ledger rows reads counters by their ke
   await recordScores(t.app, wallet, [{ gameId: 'alpha', score: 5_000 }]);
   await sql(
     t.app,
-    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
-     select $1, 'regular', 'game', 'test', 'test', gen_random_uuid()::text, 1, true, app_day(), app_now() from generate_series(1, 10000)`,
+    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+     select $1, 'regular', 'game', 'test', 'test', gen_random_uuid()::text, 1, true, app_day(), app_now(), 0 from generate_series(1, 10000)`,
     [wallet],
   );
   await sql(

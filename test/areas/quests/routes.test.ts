@@ -276,8 +276,8 @@ test('queries of the ledger, progress and completions use indexes', async () => 
   const wallet = createWallet().address;
   await sql(
     t.app,
-    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
-    select $1, 'regular', 'quest', 'quest', 'quest', 'plan-' || n || ':once', 1, true, 1, app_now() from generate_series(1, 10000) n`,
+    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+    select $1, 'regular', 'quest', 'quest', 'quest', 'plan-' || n || ':once', 1, true, 1, app_now(), 0 from generate_series(1, 10000) n`,
     [wallet],
   );
   await sql(

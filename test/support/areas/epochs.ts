@@ -30,8 +30,8 @@ export interface PointsRow {
 export async function insertPastPoints(app: App, day: number, given: readonly PointsRow[]): Promise<void> {
   await sql(
     app,
-    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
-     select w, m, k, 'test', 'test', gen_random_uuid()::text, p, r, $1, to_timestamp($1 * 86400 + 43200)
+    `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+     select w, m, k, 'test', 'test', gen_random_uuid()::text, p, r, $1, to_timestamp($1 * 86400 + 43200), 0
      from unnest($2::text[], $3::text[], $4::text[], $5::int8[], $6::bool[]) as g(w, m, k, p, r)`,
     [
       day,

@@ -86,12 +86,12 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ['other-activities', `update burns set amount = amount + 1 where ${one('burns')}`, /^burn \S+:0:\d{4}-\d\d-\d\d: /],
   [
     'cause-days',
-    `alter table ledger alter column cause_day drop expression; update ledger set cause_day = cause_day + 1 where ${one('ledger', `source = 'score'`)}`,
+    `update ledger set cause_day = cause_day + 1 where ${one('ledger', `source = 'score'`)}`,
     /^ledger row score \S+: cause_day is \d+, but must be \d+$/,
   ],
   [
     'cause-days',
-    `alter table activities alter column cause_day drop expression; update activities set cause_day = 0 where ${one('activities', `kind = 'play'`)}`,
+    `update activities set cause_day = 0 where ${one('activities', `kind = 'play'`)}`,
     /^activity play \S+: cause_day is 0, but must be \d+$/,
   ],
   ['other-activities', `delete from activities where kind = 'link'`, /^x 1 is linked to \w+, but there is no activity/],

@@ -53,25 +53,27 @@ const STATEMENTS: readonly string[] = [
   `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from s`,
   `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
    select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, true, 'accepted', 'regular', 60000, day, at from s`,
-  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
-   select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at from s`,
+  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+   select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at, cause_day('score', id::text) from s`,
   `insert into quest_completions (wallet, window_key, quest_id, version, points, at)
    select wallet, 'once', q.id, 1, (definition->>'points')::int, s.at from s, (select * from quests order by id limit 1) q where k = 0`,
-  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at)
-   select wallet, 'regular', 'quest', 'quest', 'quest', quest_id || ':' || window_key, points, true, jsonb_build_object('basePoints', points, 'basisPoints', 10000), $d - 1, at
+  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at, cause_day)
+   select wallet, 'regular', 'quest', 'quest', 'quest', quest_id || ':' || window_key, points, true, jsonb_build_object('basePoints', points, 'basisPoints', 10000), $d - 1, at,
+     cause_day('quest', quest_id || ':' || window_key)
    from quest_completions`,
   `insert into referral_links (wallet, n, code) select wallet, 1, lpad(i::text, 8, '0') from w where i < $n / ${SHARES.referrer}`,
   `insert into referrals (wallet, referrer, code, bound_at) select w.wallet, l.wallet, l.code, to_timestamp(($d - 70) * 86400.0)
    from w join referral_links l on l.code = lpad((w.i % ($n / ${SHARES.referrer}))::text, 8, '0') where w.i % 3 = 0 and w.i >= $n / ${SHARES.referrer}`,
-  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at)
-   select r.referrer, 'regular', 'referral', 'referral', 'score', s.id::text, s.points / 10, true, jsonb_build_object('referred', s.wallet, 'percent', 10), s.day, s.at
+  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at, cause_day)
+   select r.referrer, 'regular', 'referral', 'referral', 'score', s.id::text, s.points / 10, true, jsonb_build_object('referred', s.wallet, 'percent', 10), s.day, s.at,
+     cause_day('score', s.id::text)
    from s join referrals r using (wallet) where s.k < 3 and s.points >= 10`,
   `update referrals r set points = g.points from (select factors->>'referred' as wallet, sum(points) as points from ledger where kind = 'referral' group by 1) g where g.wallet = r.wallet`,
   `insert into referral_days (referrer, day, used, points) select wallet, day, sum(points), sum(points) from ledger where kind = 'referral' group by 1, 2`,
-  `insert into activities (kind, source_id, wallet, game_id, amount, day, at, battle_id, batch)
-   select 'play', play_id::text, wallet, game_id, 0, floor(extract(epoch from at - interval '1 minute') / 86400)::int, at - interval '1 minute', null::uuid, 1 from s
-   union all select 'score', id::text, wallet, game_id, normalized, day, at, null, 1 from s`,
-  `insert into activities (kind, source_id, wallet, day, at, batch) select 'bind', wallet, referrer, $d - 70, bound_at, 1 from referrals`,
+  `insert into activities (kind, source_id, wallet, game_id, amount, day, at, battle_id, batch, cause_day)
+   select 'play', play_id::text, wallet, game_id, 0, floor(extract(epoch from at - interval '1 minute') / 86400)::int, at - interval '1 minute', null::uuid, 1, cause_day('play', play_id::text) from s
+   union all select 'score', id::text, wallet, game_id, normalized, day, at, null, 1, cause_day('score', id::text) from s`,
+  `insert into activities (kind, source_id, wallet, day, at, batch, cause_day) select 'bind', wallet, referrer, $d - 70, bound_at, 1, 0 from referrals`,
   // Counts each play on the day of its score, so plays and scores have the same counts.
   `insert into wallet_weeks (wallet, week, kind, subject, counts, bests)
    select wallet, week, kind, game_id, counts, case kind when 'score' then bests else array[0, 0, 0, 0, 0, 0, 0] end

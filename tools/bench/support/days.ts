@@ -23,8 +23,8 @@ export async function seedDay(system: System, day: number, wallets: readonly str
   await withDatabase(system, async (db) => {
     for (let at = 0; at < wallets.length; at += ROWS_PER_INSERT) {
       await db.query(
-        `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at)
-         select w, 'regular', 'game', 'score', 'score', gen_random_uuid()::text, 1 + (random() * 9999)::int, true, $2, to_timestamp($2 * 86400 + 1000)
+        `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+         select w, 'regular', 'game', 'score', 'score', gen_random_uuid()::text, 1 + (random() * 9999)::int, true, $2, to_timestamp($2 * 86400 + 1000), 0
          from unnest($1::text[]) with ordinality u(w, n), generate_series(1, 1 + (n % 2)::int)`,
         [wallets.slice(at, at + ROWS_PER_INSERT), day],
       );

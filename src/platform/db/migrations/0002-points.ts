@@ -30,9 +30,8 @@ export class Migration0002Points extends Migration {
 
     // Returns the UTC day of a cause; 0 for a cause without a time. The day depends on the id of the cause alone, so a retry on a later day gets the
     // same day, and the primary keys of `ledger` and `activities` may contain the day. Both tables can therefore be partitioned by `cause_day` later,
-    // because a unique key of a partitioned table must contain the column of the partitions. PostgreSQL partitions no table by a generated column, so
-    // the migration that partitions a table first runs `alter column cause_day drop expression` (which rewrites nothing), and the statements that
-    // insert rows then call this function. Time of a cause, by its type:
+    // because a unique key of a partitioned table must contain the column of the partitions. The column is not generated, because PostgreSQL partitions
+    // no table by a generated column and would plan its expression in each insert; `bin/audit` checks the stored days. Time of a cause, by its type:
     //   a play, score, void, clip or conversion: the time in its id, a UUIDv7.
     //   a burn: the date of its block, at the end of its id.
     //   a quest: the date or the Monday of the ISO week at the end of its id; 0 for a quest that can be completed only once.
@@ -66,7 +65,7 @@ export class Migration0002Points extends Migration {
         factors jsonb,
         day int not null,
         at timestamptz not null,
-        cause_day int not null generated always as (cause_day(source, source_id)) stored,
+        cause_day int not null,
         primary key (source_id, source, wallet, reason, mode, cause_day)
       )`);
     this.addSql(`create index ledger_wallet on ledger (wallet, at desc)`);
@@ -140,7 +139,7 @@ export class Migration0002Points extends Migration {
         day int not null,
         at timestamptz not null,
         batch bigint not null,
-        cause_day int not null generated always as (cause_day(kind, source_id)) stored,
+        cause_day int not null,
         primary key (source_id, kind, cause_day)
       )`);
     this.addSql('create index activities_wallet on activities (wallet, kind, day)');
