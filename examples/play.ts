@@ -18,7 +18,7 @@ const events = followEvents(client, {
   onReset: () => console.log('events were missed'),
   onEvent(event) {
     console.log(event.type, JSON.stringify(event));
-    if (event.type === 'score_update' && event.updates.some((update) => update.wallet === wallet)) onUpdate();
+    if (event.type === 'score_recorded') onUpdate();
   },
 });
 await Promise.race([connected, events]);

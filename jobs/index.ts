@@ -3,9 +3,28 @@ import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { advanceBattles, ingestBurns } from './arcade.ts';
 import { followEpochs } from './chain.ts';
 import { computeEpoch } from './epochs.ts';
-import { closePeriods, expireEpochs, projectDay, purgeExpired, sweepBans, sweepClips, sweepEpochs } from './maintenance.ts';
+import {
+  beginScheduled,
+  checkNames,
+  closePeriods,
+  expireEpochs,
+  projectDay,
+  purgeExpired,
+  sweepBans,
+  sweepClips,
+  sweepEpochs,
+} from './maintenance.ts';
 import { planPayouts, reconcilePayouts } from './payouts.ts';
-import { consumeActivities, detectLostBoards, rebuildBoard, refreshBoards, voidBanned } from './points.ts';
+import {
+  announceQuests,
+  completeQuests,
+  consumeActivities,
+  detectLostBoards,
+  rebuildBoard,
+  refreshBoards,
+  sweepQuests,
+  voidBanned,
+} from './points.ts';
 import type { QueueName } from './queues.ts';
 import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
 import { recordScores } from './scores.ts';
@@ -15,6 +34,9 @@ import { sweepWebhooks } from './webhooks.ts';
 export const jobs = {
   recordScores,
   consumeActivities,
+  completeQuests,
+  sweepQuests,
+  announceQuests,
   refreshBoards,
   rebuildBoard,
   detectLostBoards,
@@ -37,8 +59,10 @@ export const jobs = {
   purgeExpired,
   closePeriods,
   sweepBans,
+  beginScheduled,
   sweepEpochs,
   projectDay,
   expireEpochs,
   sweepClips,
+  checkNames,
 } as const satisfies Readonly<Record<string, { readonly queue: QueueName }>>;

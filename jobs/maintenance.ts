@@ -49,6 +49,22 @@ export const expireEpochs = job({
   id: () => 'expire-epochs',
 });
 
+/** Checks again that the names that wallets chose resolve to these wallets. */
+export const checkNames = job({
+  name: 'check-names',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'check-names',
+});
+
+/** Applies the scheduled changes of the theme, and broadcasts the scheduled one-time events, whose start has come. */
+export const beginScheduled = job({
+  name: 'begin-scheduled',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'begin-scheduled',
+});
+
 /** Deletes media files that no clip refers to. */
 export const sweepClips = job({
   name: 'sweep-clips',

@@ -35,6 +35,33 @@ export const detectLostBoards = job({
   id: () => 'detect-lost-boards',
 });
 
+/** Completes quests whose requirement may be met without a new activity, or whose wallet has a token balance that was not known. */
+export const completeQuests = job({
+  name: 'complete-quests',
+  queue: 'points',
+  payload: z.strictObject({}),
+  attempts: 1,
+  id: () => 'complete-quests',
+});
+
+/** Evaluates new and changed quests, and quests whose window begins, for all wallets. */
+export const sweepQuests = job({
+  name: 'sweep-quests',
+  queue: 'points',
+  payload: z.strictObject({}),
+  attempts: 1,
+  id: () => 'sweep-quests',
+});
+
+/** Emits the events about quests whose window or burn event began or ended. */
+export const announceQuests = job({
+  name: 'announce-quests',
+  queue: 'points',
+  payload: z.strictObject({}),
+  attempts: 1,
+  id: () => 'announce-quests',
+});
+
 /** Voids every accepted score of a banned wallet. */
 export const voidBanned = job({
   name: 'void-banned',

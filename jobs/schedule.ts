@@ -8,11 +8,15 @@ import type { jobs } from './index.ts';
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards
   consumeActivities: 500,
+  completeQuests: 500,
+  sweepQuests: 2_000,
+  announceQuests: 2_000,
   detectLostBoards: 2_000,
   refreshBoards: 5_000,
   advanceBattles: 1_000,
   closePeriods: 20_000,
   sweepBans: 15_000,
+  beginScheduled: 1_000,
   // Rounds
   scheduleRounds: 1_000,
   sweepRounds: 1_000,
@@ -30,5 +34,6 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Webhooks, media, expired rows
   sweepWebhooks: 2_000,
   sweepClips: 60_000,
+  checkNames: 60_000,
   purgeExpired: 60_000,
 };

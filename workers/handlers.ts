@@ -1,4 +1,4 @@
-import { sweepUnfinishedBans, voidBannedScores } from '#areas/arcade';
+import { applyDueThemes, beginDueEvents, sweepUnfinishedBans, voidBannedScores } from '#areas/arcade';
 import { endSessions } from '#areas/auth';
 import { advanceBattles, battleConsumer } from '#areas/battles';
 import { endBurnEvents, ingestBurns } from '#areas/burns';
@@ -7,10 +7,11 @@ import { sweepClips } from '#areas/clips';
 import { advanceRound, checkTicket, runScheduler, storeBalances, sweepRounds, sweepTickets } from '#areas/lottery';
 import { prepareReport, runReconciliation } from '#areas/payouts';
 import { closeEndedPeriods, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
-import { questConsumer } from '#areas/quests';
+import { announceDueQuests, completeQuests, questConsumer, sweepQuests } from '#areas/quests';
 import { referralConsumer } from '#areas/referrals';
 import { computeEpoch, expireEpochs, projectDay, sweepEpochs } from '#areas/rewards';
 import { prepareEngagement } from '#areas/social';
+import { checkNames } from '#areas/wallets';
 import type { jobs } from '#jobs/index.ts';
 import { signAndSend } from '#platform/solana/submission/index.ts';
 import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
@@ -35,6 +36,9 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   async consumeActivities(app) {
     for (let i = 0; i < MAX_BATCHES; i++) if (!(await consumeActivities(app, CONSUMERS))) return;
   },
+  completeQuests: (app) => completeQuests(app),
+  sweepQuests: (app) => sweepQuests(app),
+  announceQuests: (app) => announceDueQuests(app),
   refreshBoards: (app) => refreshBoards(app),
   rebuildBoard: (app, { board }) => rebuildBoard(app, board),
   detectLostBoards: (app) => detectLostBoards(app),
@@ -78,8 +82,13 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   purgeExpired,
   closePeriods: (app) => closeEndedPeriods(app),
   sweepBans: (app) => sweepUnfinishedBans(app),
+  async beginScheduled(app) {
+    await applyDueThemes(app);
+    await beginDueEvents(app);
+  },
   sweepEpochs: (app) => sweepEpochs(app),
   projectDay: (app) => projectDay(app),
   expireEpochs: (app) => expireEpochs(app),
   sweepClips: (app) => sweepClips(app),
+  checkNames: (app) => checkNames(app),
 };

@@ -1,5 +1,5 @@
 import type { App } from '#platform/app.ts';
-import type { BatchedEvent } from '#platform/events/event.ts';
+import type { BatchedEvents } from '#platform/events/event.ts';
 import { publishTick } from '#platform/events/publisher.ts';
 import { wakeUpChannel } from '#platform/events/redis-stream.ts';
 
@@ -14,7 +14,7 @@ const COLLECT_MS = 8;
  * Publishes the outbox to the Redis stream until `close` is called. A message on the wake-up channel starts publishing; without such a message, the
  * publisher polls the outbox every second.
  */
-export function publishEvents(app: App, batched: BatchedEvent = app.events.batched): { close(): Promise<void> } {
+export function publishEvents(app: App, batched: BatchedEvents = app.events.batched): { close(): Promise<void> } {
   const subscriber = app.connect();
   let closed = false;
   let woken = false;

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { RankedScore, ScoreUpdate, scoreUpdate } from '../../src/areas/arcade/events.ts';
 import { routes } from '../../src/areas/index.ts';
 import { RESET_LINKS, eventTypes as registeredEvents } from '../../src/areas/registry.ts';
 import { readConfig } from '../../src/config.ts';
@@ -115,14 +114,7 @@ function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
 
 /** Returns the TypeScript text of the interface `Events`, and the schemas that only events use. */
 function eventTypes(known: Document['components']['schemas']): { shapes: Record<string, Schema>; events: string } {
-  // A score event has one of two payloads. An event for all subscribers lists only the best scores, with few fields each. An event for one wallet
-  // lists all scores of this wallet, with all fields.
-  const payloadSchemas = new Map(
-    [...registeredEvents].map(([type, { payload }]) => [
-      type,
-      type === scoreUpdate.type ? z.strictObject({ updates: z.array(z.union([RankedScore, ScoreUpdate])) }) : payload,
-    ]),
-  );
+  const payloadSchemas = new Map([...registeredEvents].map(([type, { payload }]) => [type, payload]));
   const { $defs = {}, properties } = z.toJSONSchema(z.object(Object.fromEntries(payloadSchemas)), { io: 'output' });
   const shapes: Record<string, Schema> = {};
   for (const [name, definition] of Object.entries(JSON.parse(JSON.stringify($defs)))) {

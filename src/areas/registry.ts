@@ -1,9 +1,11 @@
 import type { App, GaugeReader } from '#platform/app.ts';
 import { platformTables } from '#platform/db/entities.ts';
 import type { EventCatalog, EventType } from '#platform/events/event.ts';
+import { adminTables } from './admin/entities.ts';
+import { adminEvents } from './admin/events.ts';
 import { arcadeTables, CabinetsTable, GamesTable } from './arcade/entities.ts';
 import { arcadeEvents } from './arcade/events.ts';
-import { scoreBroadcast } from './arcade/scores/broadcast.ts';
+import { scoreEvents } from './arcade/scores/broadcast.ts';
 import { authTables } from './auth/entities.ts';
 import { battlesTables } from './battles/entities.ts';
 import { battleEvents } from './battles/events.ts';
@@ -25,15 +27,18 @@ import { profileTables } from './profile/entities.ts';
 import { questsTables } from './quests/entities.ts';
 import { questEvents } from './quests/events.ts';
 import { referralsTables } from './referrals/entities.ts';
+import { referralEvents } from './referrals/events.ts';
 import { rewardsTables } from './rewards/entities.ts';
 import { rewardEvents } from './rewards/events.ts';
 import { epochGauges } from './rewards/gauges.ts';
 import { socialTables } from './social/entities.ts';
 import { socialEvents } from './social/events.ts';
+import { walletsTables } from './wallets/entities.ts';
 
 /** Every table of the service, as MikroORM entities. A test compares them with the tables that the migrations create. */
 export const entities = [
   ...platformTables,
+  ...adminTables,
   ...arcadeTables,
   ...authTables,
   ...battlesTables,
@@ -48,6 +53,7 @@ export const entities = [
   ...referralsTables,
   ...rewardsTables,
   ...socialTables,
+  ...walletsTables,
 ];
 
 /** The entities that the EntityManager loads. A process discovers only these, because the discovery of all entities takes 150 ms. */
@@ -56,11 +62,13 @@ export const managed = [GamesTable, CabinetsTable];
 /** Every event type of the service, by its type on the wire. */
 export const eventTypes: ReadonlyMap<string, EventType> = new Map(
   [
+    ...adminEvents,
     ...arcadeEvents,
     ...chatEvents,
     ...roundEvents,
     ...questEvents,
     ...battleEvents,
+    ...referralEvents,
     ...burnEvents,
     ...rewardEvents,
     ...payoutEvents,
@@ -72,7 +80,7 @@ export const eventTypes: ReadonlyMap<string, EventType> = new Map(
 export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcade/state' } as const;
 
 /** Returns the event types of the service in the form that the publisher in src/platform/events needs. */
-export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreBroadcast(app), resetLinks: RESET_LINKS });
+export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreEvents(app), resetLinks: RESET_LINKS });
 
 /** Every reader of gauges that an area adds to the metrics of the service. */
 export const gauges: readonly GaugeReader[] = [pointsGauges, payoutGauges, balanceGauges, roundGauges, epochGauges];

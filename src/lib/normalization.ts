@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RawScore } from './scalars.ts';
 
 /** Maximum normalized score of every game. */
 export const SCALE = 10_000;
@@ -12,11 +13,11 @@ export const SCALE = 10_000;
 export const Normalization = z
   .strictObject({
     method: z.enum(['linear', 'log', 'piecewise']),
-    min: z.int(),
-    max: z.int(),
+    min: RawScore,
+    max: RawScore,
     direction: z.enum(['higher', 'lower']),
     points: z
-      .array(z.strictObject({ score: z.int(), normalized: z.int().min(0).max(SCALE) }))
+      .array(z.strictObject({ score: RawScore, normalized: z.int().min(0).max(SCALE) }))
       .min(2)
       .max(32)
       .optional(),

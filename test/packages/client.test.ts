@@ -67,8 +67,7 @@ const events = followEvents(client, {
   onEvent(event) {
     // @ts-expect-error the event type belongs to another category
     if (event.type === 'winner_announced') return;
-    if (event.type !== 'score_update') return;
-    score = event.updates.find((update) => update.wallet === wallet)?.score ?? score;
+    if (event.type === 'score_update') score = event.updates.find((update) => update.wallet === wallet)?.score ?? score;
     if (score > 0) stop.abort();
   },
 });

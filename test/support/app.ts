@@ -17,6 +17,7 @@ import { untilReady } from '#platform/redis/connection.ts';
 import { publishEvents } from '#workers/publish-events.ts';
 import { serveQueues } from '#workers/worker-pool.ts';
 import { createDatabase, testRedisUrl } from './database.ts';
+import { watchInstants } from './http/instants.ts';
 import { recordSuccesses } from './http/successes.ts';
 
 /** The admin token that every test application accepts. */
@@ -71,6 +72,7 @@ export async function startTestApp(
   const koa = createApp(app);
   const server = openServer(koa);
   recordSuccesses(server);
+  const violations = watchInstants(server);
   const verification = attachSessionServer(server, app, koa);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address() as AddressInfo;
@@ -99,6 +101,7 @@ export async function startTestApp(
       await app.close();
       await database.drop();
       await rm(folder, { recursive: true, force: true });
+      if (violations.length > 0) throw new Error(`responses had instants of another format:\n${violations.join('\n')}`);
     },
   };
 }

@@ -8,7 +8,7 @@ import { draws } from './checks/draws.ts';
 import { epochChecks } from './checks/epochs.ts';
 import { logChecks } from './checks/logs.ts';
 import { paymentChecks } from './checks/payments.ts';
-import { playerChecks, scoreChecks } from './checks/players.ts';
+import { adjustmentChecks, playerChecks, scoreChecks } from './checks/players.ts';
 import { pointChecks } from './checks/points.ts';
 import { questChecks } from './checks/quests.ts';
 import { roundChecks } from './checks/rounds.ts';
@@ -27,6 +27,7 @@ export const CHECKS: readonly Check[] = [
   boards,
   ...playerChecks,
   ...scoreChecks,
+  ...adjustmentChecks,
   ...activityChecks,
   ...questChecks,
   ...battleChecks,

@@ -84,11 +84,11 @@ async function fill(of: System, size: number): Promise<void> {
 async function rebuild(of: System, size: number): Promise<number> {
   const redis = new Redis(of.redis.url);
   const begin = performance.now();
-  for (const board of ['global', `game:${GAME}`]) await redis.unlink(`{coinop:board:${board}}:ready`);
+  for (const board of ['global', `game:${GAME}`]) await redis.unlink(`{coinop:board:${board}}:complete`);
   for (;;) {
     const ready = await Promise.all(
       ['global', `game:${GAME}`].map(
-        async (board) => (await redis.exists(`{coinop:board:${board}}:ready`)) === 1 && (await redis.zcard(`{coinop:board:${board}}:all`)) >= size,
+        async (board) => (await redis.exists(`{coinop:board:${board}}:complete`)) === 1 && (await redis.zcard(`{coinop:board:${board}}:all`)) >= size,
       ),
     );
     if (ready.every(Boolean)) break;

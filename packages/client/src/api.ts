@@ -15,6 +15,18 @@ export type ActiveEvent = {
   payload?: unknown;
 };
 
+export type AdjustmentRequest = {
+  /** Points to give; negative to take points. */
+  points: number;
+
+  /** Why the points are given or taken. */
+  reason: string;
+  mode?: 'regular' | 'beta';
+
+  /** Whether the reward epoch of the current day counts the points. false: the points count on boards only. */
+  rewards?: boolean;
+};
+
 export type ArcadeEvent = { id: Id; name: string; payload?: unknown; startsAt: Instant; endsAt: Instant };
 
 export type ArcadeEventRequest = {
@@ -26,6 +38,9 @@ export type ArcadeEventRequest = {
 
   /** Time for which the event is active, seconds. The event is broadcast once. */
   durationSec?: number;
+
+  /** Time at which the event begins; at once when absent or in the past. */
+  startsAt?: Instant;
 };
 
 export type ArcadeState = {
@@ -54,7 +69,7 @@ export type AuditEntry = {
   /** Number of the entry, from 1 on without gaps. */
   id: string;
 
-  /** Time of the request, with microseconds. */
+  /** Time of the request. */
   at: Instant;
 
   /** Name of the admin token. */
@@ -70,7 +85,7 @@ export type AuditEntry = {
   /** Hash of the previous entry, hex; empty for the first entry. */
   previousHash: string;
 
-  /** SHA-256(previousHash ‖ the JSON array [id, at, tokenName, method, path, bodyHash]), hex. */
+  /** SHA-256(previousHash ‖ the JSON array [id, at, tokenName, method, path, bodyHash]), hex. In the array, `at` has six decimals: …123000Z instead of …123Z. */
   hash: string;
 };
 
@@ -185,15 +200,15 @@ export type BattleTerms = {
 };
 
 export type BetaPoints = {
-  /** Beta points of all time, minus voided points. */
-  total: number;
+  /** Beta points of the wallet that are not converted: earned minus converted. Negative when points were voided after their conversion. */
+  total: Points;
+
+  /** Beta points of all time, minus voided points: total plus converted. */
+  earned: Points;
 
   /** Converted beta points. */
-  converted: number;
-
-  /** Beta points not converted yet. Negative when points were voided after their conversion. */
-  unconverted: number;
-  sources: BetaSources;
+  converted: Points;
+  sources: PointSources;
 
   /** Games with an accepted score, highest best score first. */
   games: GameLine[];
@@ -209,30 +224,21 @@ export type BetaPreferenceRequest = {
   enabled?: boolean;
 };
 
-/** The total beta points by source. */
-export type BetaSources = {
-  /** Points from games. */
-  games: number;
-
-  /** Points from quests. */
-  quests: number;
-
-  /** Points from referrals. */
-  referrals: number;
-};
-
 export type BetaStats = {
   /** Whether new points are beta points. */
   enabled: boolean;
   points: {
-    /** Beta points of all time, minus voided points. */
-    total: number;
+    /** Beta points of the wallet that are not converted: earned minus converted. Negative when points were voided after their conversion. */
+    total: Points;
+
+    /** Beta points of all time, minus voided points: total plus converted. */
+    earned: Points;
 
     /** Beta points of this UTC day. */
-    today: number;
+    today: Points;
 
     /** Beta points of this ISO week. */
-    week: number;
+    week: Points;
   };
 
   /** Games with an accepted beta score. */
@@ -242,10 +248,10 @@ export type BetaStats = {
   scores: number;
   converted: {
     /** Converted beta points. */
-    betaPoints: number;
+    betaPoints: Points;
 
     /** Resulting regular points. */
-    points: number;
+    points: Points;
 
     /** The newest conversions, newest first, at most 20. */
     conversions: PastConversion[];
@@ -260,7 +266,7 @@ export type BindRequest = {
 export type BoardRank = {
   /** Rank of the wallet; null without points. */
   rank: number | null;
-  score: number;
+  score: Points;
 
   /** Percentage of the wallets on the board whose rank is not better; null without a rank. */
   percentile: number | null;
@@ -354,6 +360,35 @@ export type BurnStanding = {
 
   /** Burned amount, base units. */
   amount: string;
+};
+
+export type BurnTransaction = {
+  /** The transaction with an empty signature, base64. The wallet signs it, pays its fee and sends it. */
+  transaction: string;
+  memo: string;
+
+  /** Mint of the burned token. */
+  mint: string;
+
+  /** Token account whose tokens the transaction burns: the associated token account of the caller. */
+  tokenAccount: string;
+
+  /** Amount that the transaction burns, base units. */
+  amount: string;
+
+  /** Recent blockhash of the transaction. */
+  blockhash: string;
+
+  /** Last block height at which the transaction can land, about a minute from now. After that, request a new transaction. */
+  lastValidBlockHeight: number;
+};
+
+export type BurnTransactionRequest = {
+  /** Amount to burn, base units. */
+  amount: string;
+
+  /** Source that the memo names. */
+  source: 'referral' | 'game' | 'social';
 };
 
 /** Burned amounts per source. Only burns whose source was valid at the time of the burn are included. */
@@ -494,6 +529,8 @@ export type ChatRound = {
   /** Number of accepted entries. */
   entries: number;
   opensAt: Instant | null;
+
+  /** Closing time; the time at which the round was closed, if its creator closed it early. */
   closesAt: Instant | null;
 
   /** Root of the Merkle tree over all entries; null before they are frozen. */
@@ -624,8 +661,11 @@ export type ClaimableReward = {
   /** Index of the leaf in the tree. */
   index: number;
 
-  /** committed: claimable. claiming: a claim is in flight. computed: claimable as soon as the root is on the chain. settled: settled off-chain. */
-  status: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled' | 'claiming';
+  /** claimable: can be claimed now. upcoming: can be claimed as soon as the root of the epoch is on the chain. settled: settled off-chain, or being settled, so it cannot be claimed. */
+  status: 'claimable' | 'upcoming' | 'settled';
+
+  /** Whether a claim of the reward is in flight. */
+  claiming: boolean;
 
   /** Time until which the reward can be claimed; null before the root is on the chain. */
   expiresAt: Instant | null;
@@ -660,7 +700,7 @@ export type ClipUpload = {
 
 export type CompleteQuest = { wallet: Wallet };
 
-export type CompleteTask = { taskId: string };
+export type CompleteTask = { taskId: Slug };
 
 export type ConversionRequest = {
   wallet: Wallet;
@@ -676,16 +716,16 @@ export type ConversionResult = {
   rate: string;
 
   /** Converted beta points. */
-  betaPoints: number;
+  betaPoints: Points;
 
   /** Resulting regular points, rounded down. */
-  points: number;
+  points: Points;
 
-  /** Beta points of the wallet after the conversion. */
-  betaTotal: number;
+  /** Beta points of the wallet that are not converted, after the conversion. */
+  betaTotal: Points;
 
   /** Regular points of the wallet after the conversion. */
-  total: number;
+  total: Points;
 };
 
 export type CrcAnswer = { response_token: string };
@@ -855,7 +895,7 @@ export type GameLine = {
   scores: number;
 
   /** Points from these scores. */
-  points: number;
+  points: Points;
 };
 
 /** The game’s id. */
@@ -893,18 +933,20 @@ export type GameStateSaved = { gameId: Slug; version: number; updatedAt: Instant
 
 export type GameStats = {
   gameId: Slug;
+
+  /** Plays in regular mode. A score without a play counts as a play. */
   totalPlays: number;
 
-  /** Wallets on the game’s all-time board. */
+  /** Wallets with at least one of these plays. */
   uniquePlayers: number;
 
-  /** Accepted scores. */
+  /** Accepted scores in regular mode. Beta, held, rejected and voided scores do not count, so there are at most as many scores as plays. */
   totalScores: number;
 
-  /** Average normalized score; null while there are no scores. */
+  /** Average normalized value of these scores, rounded to two decimals; null while there are none. */
   averageScore: number | null;
 
-  /** Highest normalized score; null while there are no scores. */
+  /** Highest normalized value of these scores; null while there are none. */
   bestScore: number | null;
 };
 
@@ -915,10 +957,10 @@ export type GlobalStats = {
   totalParticipants: number;
 
   /** Sum of all regular points, less points taken back. */
-  totalPointsDistributed: number;
+  totalPointsDistributed: Points;
 
-  /** Points by origin. conversions: regular points for converted beta points. */
-  pointsBySource: { games: number; quests: number; referrals: number; conversions: number };
+  /** Points by origin. adjustments: points that operators gave, minus the points that they took. conversions: regular points for converted beta points. */
+  pointsBySource: { games: Points; quests: Points; referrals: Points; adjustments: Points; conversions: Points };
 
   /** Best score on the board; null for an empty board. */
   topScore: number | null;
@@ -926,8 +968,8 @@ export type GlobalStats = {
   /** Number of wallets on the board. */
   participantsToday: number;
 
-  /** Points granted on the current UTC day, less points taken back. */
-  pointsToday: number;
+  /** Sum of the points of the wallets on the board of the current UTC day. */
+  pointsToday: Points;
 };
 
 /** SHA-256 in hex. */
@@ -948,6 +990,7 @@ export type ImportEpochRequest = {
   distribution: { wallet: string; amount: string }[];
 };
 
+/** ISO 8601 in UTC; with milliseconds in responses and events. */
 export type Instant = string;
 
 /** Public keys and addresses. A verifier stores them once and checks all results against them. */
@@ -988,7 +1031,72 @@ export type LeaderboardEntry = {
 
   /** The wallet’s address. */
   wallet: string;
+
+  /** Handle of the wallet’s linked account, or else the .sol name that the wallet chose (`PUT /me/name`); null without both. At most 2 seconds old. */
+  name: string | null;
   score: number;
+
+  /** The score as the game reported it, before its normalization; null on a board of points, because its score is a sum. */
+  rawScore: RawScore | null;
+
+  /** Time at which the wallet submitted this score, or the first of equal scores in the period; null on a board of points. */
+  at: Instant | null;
+};
+
+export type LedgerEntry = {
+  /** The unique key of the entry: source, reason, mode, wallet and cause. */
+  id: string;
+  wallet: string;
+  mode: 'regular' | 'beta';
+
+  /** Type of the cause. adjustment: an operator gave or took points. */
+  source: 'score' | 'quest' | 'conversion' | 'adjustment';
+
+  /** Id of the cause: of the score, quest and window, conversion or adjustment. */
+  cause: string;
+
+  /** Why the entry was written. revoke: it compensates another entry. */
+  reason:
+    | 'score'
+    | 'void'
+    | 'restore'
+    | 'second-void'
+    | 'referral'
+    | 'referral-void'
+    | 'referral-restore'
+    | 'referral-second-void'
+    | 'quest'
+    | 'conversion'
+    | 'adjustment'
+    | 'revoke';
+
+  /** Origin of the points. It decides which boards count them. */
+  kind: 'game' | 'referral' | 'quest' | 'conversion' | 'adjustment';
+
+  /** Negative when points were taken. */
+  points: Points;
+
+  /** Whether the reward epoch of the day counts the points. Epochs never count beta points. */
+  rewards: boolean;
+
+  /** UTC day on which the points count. */
+  day: Day;
+  at: Instant;
+
+  /** Name of the admin token; null when no operator wrote the entry. */
+  by: string | null;
+
+  /** Reason that the operator gave. */
+  note: string | null;
+
+  /** Values from which the points were computed. */
+  factors: { [key: string]: unknown } | null;
+
+  /** Id of the entry that compensates this entry. */
+  revokedBy: string | null;
+
+  /** Id of the entry that this entry compensates. */
+  revokes: string | null;
 };
 
 export type LegacyResult = {
@@ -1020,6 +1128,8 @@ export type LegacyRound = {
   /** Number of accepted entries. */
   entries: number;
   opensAt: Instant | null;
+
+  /** Closing time; the time at which the round was closed, if its creator closed it early. */
   closesAt: Instant | null;
 
   /** Root of the Merkle tree over all entries; null before they are frozen. */
@@ -1116,6 +1226,29 @@ export type LinkVerifyRequest = {
   postId?: string;
 };
 
+export type Lobby = {
+  game: GameSummary;
+  stats: GameStats;
+
+  /** The first 10 lines of the game’s all-time board. */
+  leaderboard: Leaderboard;
+
+  /** Number of wallets on this board. */
+  players: number;
+
+  /** The caller’s rank on this board; null without a session. */
+  rank: BoardRank | null;
+
+  /** The newest 10 open and running battles of the game. */
+  battles: Battle[];
+
+  /** Number of all open and running battles of the game. */
+  activeBattles: number;
+
+  /** The active events, as `/arcade/state` lists them. */
+  activeEvents: ActiveEvent[];
+};
+
 export type Me = {
   wallet: Wallet;
 
@@ -1128,8 +1261,8 @@ export type Me = {
 };
 
 export type ModePoints = {
-  /** Points of all time. */
-  total: number;
+  /** Points of all time: the sum of the ledger. In beta mode: the beta points that are not converted. */
+  total: Points;
   sources: PointSources;
 
   /** Points of the current UTC periods, without conversions. */
@@ -1158,19 +1291,22 @@ export type NewQuest = {
   /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task?: boolean;
 
-  /** The burn event of the quest, or null. */
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
   burnEventId?: Slug | null;
 
   /** Generated when absent. */
   id?: Slug;
 };
 
+/** Why a score gives no points. held, rejected, voided: the score is not accepted. game-earns-nothing: no score of the game gives points. low-score: the normalized score is below one point. game-cap: the wallet had reached the daily cap of the game. daily-cap: it had reached the daily cap over all games. */
+export type NoPointsReason = 'held' | 'rejected' | 'voided' | 'game-earns-nothing' | 'low-score' | 'game-cap' | 'daily-cap';
+
 export type Normalization = {
   method: 'linear' | 'log' | 'piecewise';
-  min: number;
-  max: number;
+  min: RawScore;
+  max: RawScore;
   direction: 'higher' | 'lower';
-  points?: { score: number; normalized: number }[];
+  points?: { score: RawScore; normalized: number }[];
 };
 
 export type NormalizationConfig = {
@@ -1193,6 +1329,26 @@ export type NormalizationConfig = {
   }[];
 };
 
+export type Notification = {
+  id: Id;
+  wallet: string | null;
+  title: string;
+  text: string;
+  link: string | null;
+
+  /** Name of the admin token. */
+  by: string;
+  at: Instant;
+};
+
+export type NotificationRequest = {
+  /** The wallet that gets the notification; everybody when null or absent. */
+  wallet?: Wallet | null;
+  title: string;
+  text: string;
+  link?: string | null;
+};
+
 export type OweRequest = {
   wallet: Wallet;
   currency: 'usdc' | 'reward';
@@ -1202,6 +1358,47 @@ export type OweRequest = {
 
   /** Unique reference of the payment, chosen by the caller. One reference has at most one payment. */
   reference: string;
+};
+
+export type OwnEntry = {
+  /** Id of the entry, or of the ticket. */
+  id: Id;
+
+  /** chat: an entry of a chat round. legacy: a ticket of a legacy round. */
+  kind: 'chat' | 'legacy';
+  roundId: string;
+  roundStatus: 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
+
+  /** Status of the ticket; confirmed for an entry of a chat round. */
+  status: 'checking' | 'confirmed' | 'refused' | 'refunded';
+
+  /** Index among the entries of the round, from 0 on; null for a ticket that is not confirmed. */
+  index: number | null;
+
+  /** The chosen numbers in ascending order; empty for a ticket. */
+  numbers: number[];
+
+  /** Reason why the ticket was refused; null otherwise. */
+  reason: string | null;
+
+  /** The prize of the entry, base units; null without a prize, and before the draw. */
+  prize: { place: number; amount: string; mint: 'reward' | 'usdc' } | null;
+
+  /** Time of the entry, or of the request of the ticket. */
+  at: Instant;
+};
+
+export type OwnName = {
+  /** Name with which lists show the wallet: the handle of its linked account, or else its chosen .sol name; null without both. */
+  name: string | null;
+
+  /** The .sol name that the wallet chose; null when it chose none. */
+  solName: string | null;
+};
+
+export type OwnNameRequest = {
+  /** A .sol name that resolves to the caller’s wallet; null to show none. */
+  solName: string | null;
 };
 
 export type OwnQuest = {
@@ -1224,7 +1421,7 @@ export type OwnQuest = {
   /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event of the quest, or null. */
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
   burnEventId: Slug | null;
 
   /** One item per condition, in the order of the requirement. */
@@ -1259,6 +1456,17 @@ export type OwnQuest = {
   resetsAt: Instant | null;
 };
 
+export type OwnSession = {
+  /** Id of the session. It is not the value of the cookie and cannot be used to sign in. */
+  id: string;
+  createdAt: Instant;
+  lastExtendedAt: Instant;
+  expiresAt: Instant;
+
+  /** Whether this request uses the session. */
+  current: boolean;
+};
+
 export type PastConversion = {
   id: Id;
 
@@ -1266,10 +1474,13 @@ export type PastConversion = {
   rate: string;
 
   /** Converted beta points. */
-  betaPoints: number;
+  betaPoints: Points;
 
   /** Resulting regular points. */
-  points: number;
+  points: Points;
+
+  /** Whether an operator reversed the conversion. */
+  revoked: boolean;
   at: Instant;
 };
 
@@ -1301,18 +1512,14 @@ export type Payment = {
 export type PaymentResolution = { signature: string };
 
 export type PaymentStatus = {
-  type: string;
-  timestamp: string;
-  data: {
-    paymentId: Id;
-    wallet: Wallet;
+  /** `payment.status`, or `payment.` and the status in data: payment.pending, payment.completed, payment.failed, payment.reversed. A delivery of another type has no effect. */
+  type?: unknown;
 
-    /** Amount, base units. */
-    amount: string;
-    currency: string;
-    status: 'pending' | 'completed' | 'failed' | 'reversed';
-    transactionSignature?: string | null;
-  } & { [key: string]: unknown };
+  /** Time of the status, ISO 8601. */
+  timestamp?: unknown;
+
+  /** `paymentId`, `wallet`, `amount` and `currency` of the payment; `status`: pending, completed, failed, reversed; `transactionSignature`: optional. */
+  data?: unknown;
 } & { [key: string]: unknown };
 
 export type Payouts = {
@@ -1361,16 +1568,19 @@ export type Period = 'day' | 'week' | 'month' | 'year';
 
 export type PeriodPoints = {
   /** All points of the period. */
-  points: number;
+  points: Points;
 
   /** Points from games. */
-  games: number;
+  games: Points;
 
   /** Points from quests. */
-  quests: number;
+  quests: Points;
 
   /** Points from referrals. */
-  referrals: number;
+  referrals: Points;
+
+  /** Points that operators gave, minus the points that they took. */
+  adjustments: Points;
 };
 
 export type PeriodStats = {
@@ -1385,13 +1595,13 @@ export type PeriodStats = {
   /** Number of wallets on the board. */
   participants: number;
 
-  /** Points granted in the period, less points taken back in it, without conversions. */
-  points: number;
+  /** Sum of the points of the wallets on the board. Points that are taken back count on the day on which they are taken; a wallet with no points left in the period is not on the board. */
+  points: Points;
 
   /** Best score on the board; null for an empty board. */
   topScore: number | null;
 
-  /** Points per participant; null for an empty board. */
+  /** Points per wallet on the board, rounded to two decimals; null for an empty board. */
   averageScore: number | null;
 };
 
@@ -1404,20 +1614,164 @@ export type PlayReceipt = {
   heartbeatUrl: string | null;
 };
 
+export type Player = {
+  wallet: Wallet;
+
+  /** Time of the first sign-in. */
+  memberSince: Instant;
+
+  /** Mode in which the wallet earns new points. */
+  mode: 'regular' | 'beta';
+
+  /** Points by source, period and game. */
+  points: { regular: ModePoints; beta: ModePoints };
+  linkedAccounts: { platform: string; handle: string; linkedAt: Instant }[];
+
+  /** Sanctions in force. A sanction of a linked account in a bridged chat is not listed. */
+  sanctions: {
+    /** ban: from the arcade. */
+    type: 'ban' | 'chat-ban' | 'chat-mute';
+    since: Instant;
+
+    /** End of a mute; null without an end. */
+    until: Instant | null;
+
+    /** Reason of a ban from the arcade. */
+    reason: string | null;
+
+    /** Admin token that decided about the chat; null for a ban from the arcade. */
+    by: string | null;
+  }[];
+  scores: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: PlayerScore[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+  ledger: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: LedgerEntry[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+  quests: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: PlayerQuest[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+  entries: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: PlayerEntry[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+  tickets: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: PlayerTicket[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+  payments: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: Payment[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+  notes: {
+    /** Number of all rows of the list. */
+    total: number;
+
+    /** At most 10 rows, newest first. */
+    newest: WalletNote[];
+
+    /** Path of the whole list. */
+    list: string;
+  };
+};
+
+export type PlayerEntry = { roundId: Id; entryId: Id; numbers: number[]; at: Instant };
+
+export type PlayerQuest = {
+  questId: string;
+  window: string;
+  mode: 'regular' | 'beta';
+
+  /** Points of the completion; 0 when they were revoked. */
+  points: number;
+
+  /** Admin token that recorded the completion; null when the service did. */
+  by: string | null;
+  at: Instant;
+};
+
+export type PlayerScore = {
+  scoreId: Id;
+  gameId: string;
+  status: 'accepted' | 'held' | 'rejected' | 'voided';
+  score: RawScore;
+  normalizedScore: number;
+
+  /** Points that the score gives in its present state. */
+  pointsAwarded: number;
+  mode: 'regular' | 'beta';
+  at: Instant;
+};
+
+export type PlayerTicket = {
+  ticketId: Id;
+  roundId: Id;
+  status: 'checking' | 'confirmed' | 'refused' | 'refunded';
+
+  /** Reason of the refusal. */
+  reason: string | null;
+  at: Instant;
+};
+
 /** Points by source. They add up to the total. */
 export type PointSources = {
   /** Points from games. */
-  games: number;
+  games: Points;
 
   /** Points from quests. */
-  quests: number;
+  quests: Points;
 
   /** Points from referrals. */
-  referrals: number;
+  referrals: Points;
+
+  /** Points that operators gave, minus the points that they took. */
+  adjustments: Points;
 
   /** Conversions. Regular mode: points from converted beta points. Beta mode: minus the converted beta points. */
-  conversions: number;
+  conversions: Points;
 };
+
+/** Points; may be negative, because a void takes points back. */
+export type Points = number;
 
 export type PointsBreakdown = {
   wallet: Wallet;
@@ -1450,13 +1804,13 @@ export type Profile = {
   memberSince: Instant;
   points: {
     /** Regular points of all time. */
-    total: number;
+    total: Points;
 
     /** Regular points of this UTC day, without conversions. */
-    today: number;
+    today: Points;
 
     /** Regular points of this ISO week, without conversions. */
-    week: number;
+    week: Points;
     sources: PointSources;
   };
 
@@ -1479,8 +1833,8 @@ export type Profile = {
     /** Whether new points are beta points. */
     enabled: boolean;
 
-    /** Beta points not converted yet. */
-    points: number;
+    /** Beta points of the wallet that are not converted: earned minus converted. Negative when points were voided after their conversion. */
+    points: Points;
   };
   games: {
     /** Games with an accepted score. */
@@ -1505,7 +1859,7 @@ export type ProjectedReward = {
   amount: string;
 
   /** Points of the wallet today that earn rewards. */
-  points: number;
+  points: Points;
   breakdown: {
     /** Maximum sum of the amounts of the day. Base units. */
     pool: string;
@@ -1559,7 +1913,7 @@ export type Quest = {
   /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event of the quest, or null. */
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
   burnEventId: Slug | null;
 };
 
@@ -1656,7 +2010,7 @@ export type QuestDetail = {
   /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event of the quest, or null. */
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
   burnEventId: Slug | null;
   active: boolean;
   createdAt: Instant;
@@ -1692,13 +2046,31 @@ export type QuestDetail = {
       /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
       task: boolean;
 
-      /** The burn event of the quest, or null. */
+      /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
       burnEventId: Slug | null;
     };
   }[];
 };
 
-export type QuestEntry = { questId: QuestId; window: string; points: number; mode: 'regular' | 'beta'; timestamp: Instant; factors: QuestFactors };
+export type QuestEntry = {
+  questId: QuestId;
+  window: string;
+
+  /** Negative when the entry revokes a completion. */
+  points: Points;
+
+  /** revoke: an operator took the points of a completion back. */
+  reason: 'quest' | 'revoke';
+
+  /** Whether an entry with the reason revoke takes these points back. */
+  revoked: boolean;
+
+  /** Reason of the operator who took the points back; null for other entries. */
+  note: string | null;
+  mode: 'regular' | 'beta';
+  timestamp: Instant;
+  factors: QuestFactors;
+};
 
 /** points = floor(basePoints × multiplier). */
 export type QuestFactors = {
@@ -1718,8 +2090,11 @@ export type QuestFactors = {
   /** Whether the wallet has linked an external account, which adds 10 %. */
   linked: boolean;
 
-  /** Whether the wallet holds enough of the reward token, which adds 15 %; null: unknown, adds nothing. */
+  /** Whether the wallet held enough of the reward token, which adds 15 %; null: unknown, adds nothing. */
   holding: boolean | null;
+
+  /** Time at which the token balance was read from the chain, at most 60 s before the points were given; null when `holding` is null, and in entries of earlier releases. */
+  holdingAt: Instant | null;
 };
 
 export type QuestForOperators = {
@@ -1742,7 +2117,7 @@ export type QuestForOperators = {
   /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task: boolean;
 
-  /** The burn event of the quest, or null. */
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
   burnEventId: Slug | null;
   active: boolean;
   createdAt: Instant;
@@ -1751,11 +2126,47 @@ export type QuestForOperators = {
 
 export type QuestId = Slug;
 
+export type QuestListed = {
+  id: QuestId;
+  version: number;
+  title: string;
+  description: string;
+  category: Slug;
+  requirement: QuestRequirement;
+
+  /** Points before the multiplier. */
+  points: number;
+
+  /** Period in which the quest can be completed. Progress counts whole UTC days: from the day of startsAt (default: the day of creation) to the day of endsAt. */
+  window: { startsAt?: Instant; endsAt?: Instant };
+
+  /** How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week. */
+  repeat: 'once' | 'daily' | 'weekly';
+
+  /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
+  task: boolean;
+
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
+  burnEventId: Slug | null;
+  active: boolean;
+  createdAt: Instant;
+  updatedAt: Instant;
+
+  /** scheduled: startsAt is in the future. inactive: active is false. */
+  state: 'open' | 'scheduled' | 'ended' | 'inactive';
+
+  /** Completions in all windows and both modes. */
+  completions: number;
+
+  /** Points of these completions, without revoked points. */
+  pointsAwarded: number;
+};
+
 export type QuestMultiplier = {
   /** Factor with at most two decimals. */
   multiplier: number;
 
-  /** Factor with at most two decimals. */
+  /** Multiplier with all bonuses. Without a reward token, there is no bonus for holding. */
   max: number;
   factors: {
     streak: {
@@ -1776,8 +2187,11 @@ export type QuestMultiplier = {
       /** Factor with at most two decimals. */
       bonus: number;
 
-      /** Whether the wallet holds enough of the reward token, which adds 15 %; null: unknown, adds nothing. */
+      /** Whether the wallet held enough of the reward token, which adds 15 %; null: unknown, adds nothing. */
       holding: boolean | null;
+
+      /** Time at which the token balance was read from the chain, at most 60 s before it was used; null when `holding` is null. */
+      at: Instant | null;
     };
   };
 };
@@ -1801,7 +2215,7 @@ export type QuestPatch = {
   /** Marks a daily task: the wallet completes it with a request when the requirement is met. */
   task?: boolean;
 
-  /** The burn event of the quest, or null. */
+  /** The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count. */
   burnEventId?: Slug | null;
 };
 
@@ -1819,7 +2233,7 @@ export type QuestStats = {
   totalParticipants: number;
 
   /** Sum of all regular quest points, less points taken back. */
-  totalPointsDistributed: number;
+  totalPointsDistributed: Points;
 
   /** Best score on the board; null for an empty board. */
   topScore: number | null;
@@ -1827,9 +2241,12 @@ export type QuestStats = {
   /** Number of wallets on the board. */
   participantsToday: number;
 
-  /** Quest points granted on the current UTC day, less points taken back. */
-  pointsToday: number;
+  /** Sum of the points of the wallets on the board of the current UTC day. */
+  pointsToday: Points;
 };
+
+/** Raw score as the game reports it. */
+export type RawScore = number;
 
 export type Readiness = {
   /** `ok` when every check is `ok`. */
@@ -1844,6 +2261,29 @@ export type Readiness = {
     /** Redis responds. */
     redis: 'ok' | 'failed';
   };
+};
+
+export type Record = {
+  recordId: Id;
+
+  /** Number of the record in the chain of this wallet and game, from 1 on without gaps. */
+  sequence: number;
+
+  /** SHA-256(previousHash ‖ SHA-256(salt ‖ the record as canonical JSON, RFC 8785)), in hex. */
+  hash: Hash;
+
+  /** Hash of the previous record, in hex; all zeros for the first record. */
+  previousHash: Hash;
+
+  /** Random bytes of this record, in hex; null when the record is erased. */
+  salt: Hash | null;
+  recordedAt: Instant;
+
+  /** SHA-256(salt ‖ the record as canonical JSON, RFC 8785), in hex. */
+  contentHash: Hash;
+
+  /** The record; null when it is erased. */
+  record: { [key: string]: unknown } | null;
 };
 
 export type RecordReceipt = {
@@ -1904,7 +2344,7 @@ export type ReferralStats = {
     /** Bound wallets. */
     bound: number;
 
-    /** A referred wallet is verified when it has a score in a verified game. From this score on, its scores give points to the referrer. */
+    /** A referred wallet is verified while it has an accepted score in a verified game. While it is verified, its scores give points to the referrer. */
     verified: number;
 
     /** Share of bound wallets that are verified, percent; null when no wallet is bound. */
@@ -1962,7 +2402,7 @@ export type ReferralSummary = {
   /** Wallets that the caller referred. */
   referralCount: number;
 
-  /** A referred wallet is verified when it has a score in a verified game. From this score on, its scores give points to the referrer. */
+  /** A referred wallet is verified while it has an accepted score in a verified game. While it is verified, its scores give points to the referrer. */
   verifiedReferrals: number;
 
   /** A referred wallet is active when it scored in the last 30 days, after its binding. A score that was voided before it was counted is ignored. */
@@ -1981,7 +2421,7 @@ export type ReferredWallet = {
   wallet: string;
   boundAt: Instant;
 
-  /** Time from which the wallet’s scores give points to the caller; null until the wallet’s first score in a verified game. */
+  /** Time from which the wallet’s scores give points to the caller; null before the wallet’s first score in a verified game, and after all these scores are voided. */
   verifiedAt: Instant | null;
 
   /** A referred wallet is active when it scored in the last 30 days, after its binding. A score that was voided before it was counted is ignored. */
@@ -1989,6 +2429,29 @@ export type ReferredWallet = {
 
   /** Regular points earned by the scores of this wallet. */
   points: number;
+};
+
+export type RefusedBurn = {
+  /** Signature of the transaction. */
+  signature: string;
+
+  /** Position of the burn instruction in the transaction. */
+  index: number;
+
+  /** The event that the memo names; it may not exist. Null when no valid memo names an event. */
+  burnEventId: Id | null;
+
+  /** Mint of the burned token. */
+  mint: string;
+
+  /** Burned amount, base units. */
+  amount: string;
+
+  /** no-memo: no memo begins with `burn:`; several-memos: more than one does; invalid-memo: the memo is malformed or names an unknown source; unknown-event: the event does not exist; other-token: the event burns another token; not-started, ended: the block is from before or after the event; too-late: the service found the burn only after the totals of the event were final; not-owner: the owner of the tokens did not sign the burn. */
+  reason: 'no-memo' | 'several-memos' | 'invalid-memo' | 'unknown-event' | 'other-token' | 'not-started' | 'ended' | 'too-late' | 'not-owner';
+
+  /** Time of the block. */
+  at: Instant;
 };
 
 export type ReleaseRequest = {
@@ -2014,6 +2477,13 @@ export type ResolvedWallet = {
 
   /** Whether the address can have a private key. False for the address of a program, which only this program can spend from. */
   onCurve: boolean;
+};
+
+export type RestoreRequest = { reason: string };
+
+export type RevokeRequest = {
+  /** Why the points are taken back. The list `/ledger/quests` shows this reason to the wallet. */
+  reason: string;
 };
 
 export type RewardEpoch = {
@@ -2366,14 +2836,63 @@ export type RoundPost = {
   url: string;
 };
 
+export type ScheduledTheme = {
+  id: Id;
+  startsAt: Instant;
+  patch: { [key: string]: unknown };
+
+  /** Name of the admin token. */
+  by: string;
+
+  /** Reason why the change could not be applied; null while it waits. */
+  error: string | null;
+};
+
+export type ScheduledThemeRequest = {
+  /** Time at which the change is applied; at once when in the past. */
+  startsAt: Instant;
+  patch: ThemePatch;
+};
+
+export type Score = {
+  scoreId: Id;
+  wallet: Wallet;
+  gameId: Slug;
+  status: ScoreStatus;
+  score: RawScore;
+  normalizedScore: number;
+
+  /** Points that the score gives; 0 unless it is accepted, so 0 after a void. */
+  pointsAwarded: number;
+
+  /** Why `pointsAwarded` is 0; null when the score gives points. */
+  noPointsReason: NoPointsReason | null;
+  mode: 'regular' | 'beta';
+  playId: Id | null;
+  durationMs: number | null;
+  submittedAt: Instant;
+  decidedAt: Instant | null;
+
+  /** Whether the score was the wallet’s best in the game when it was accepted. */
+  personalBest: boolean;
+
+  /** The battle that the score names; null without one. */
+  battleId: Id | null;
+};
+
 export type ScoreDetail = {
   scoreId: Id;
   wallet: Wallet;
   gameId: Slug;
   status: ScoreStatus;
-  score: number;
+  score: RawScore;
   normalizedScore: number;
+
+  /** Points that the score gives; 0 unless it is accepted, so 0 after a void. */
   pointsAwarded: number;
+
+  /** Why `pointsAwarded` is 0; null when the score gives points. */
+  noPointsReason: NoPointsReason | null;
   mode: 'regular' | 'beta';
   playId: Id | null;
   durationMs: number | null;
@@ -2397,7 +2916,23 @@ export type ScoreReceipt = {
   scoreId: Id;
   status: ScoreStatus;
   normalizedScore: number;
+
+  /** Points that the score gives; 0 unless it is accepted, so 0 after a void. */
   pointsAwarded: number;
+
+  /** Why `pointsAwarded` is 0; null when the score gives points. */
+  noPointsReason: NoPointsReason | null;
+
+  /** Points that the daily caps still allow the wallet to earn on the current UTC day, after this score. */
+  leftToday: {
+    /** In this game. Never more than `all`. */
+    game: number;
+
+    /** In all games together. */
+    all: number;
+  };
+
+  /** Whether the score was the wallet’s best in the game when it was recorded; false unless it is accepted. */
   personalBest: boolean;
 
   /** The wallet’s rank on the game’s all-time board, read after the commit. */
@@ -2408,7 +2943,7 @@ export type ScoreRequest = {
   gameId: Slug;
 
   /** Raw score, from min to max of the game’s normalization. */
-  score: number;
+  score: RawScore;
 
   /** Id of the play. Required unless the game’s verification is none. */
   playId?: Id;
@@ -2579,6 +3114,9 @@ export type SolPrice = {
 
 export type TaskCompleted = { pointsAwarded: number; factors: QuestFactors; task: OwnQuest };
 
+/** The requirement is met. The points follow, within an hour at the latest, and count for the day of the request. */
+export type TaskPending = { status: 'pending'; task: OwnQuest };
+
 export type Theme = {
   theme: { [key: string]: unknown };
 
@@ -2651,7 +3189,7 @@ export type UserStats = {
   memberSince: Instant;
 
   /** Regular points of all time. */
-  points: number;
+  points: Points;
 
   /** Competition rank on the global leaderboard; null without points. */
   rank: number | null;
@@ -2676,6 +3214,17 @@ export type VoidRequest = { reason: string };
 
 /** A Solana address: base58 of 32 bytes. */
 export type Wallet = string;
+
+export type WalletNote = {
+  id: Id;
+  text: string;
+
+  /** Name of the admin token. */
+  by: string;
+  at: Instant;
+};
+
+export type WalletNoteRequest = { text: string };
 
 export type WebhookDelivery = {
   source: 'payment-status' | 'chat-bridge' | 'x';
@@ -2833,6 +3382,30 @@ export interface Endpoints {
     '/admin/audit': { query?: { limit?: number; offset?: number }; responses: { 200: AuditEntry[] }; errors: 400 | 403 | 500 | 503 };
 
     /**
+     * List one-time events, also scheduled and ended ones.
+     *
+     * Latest start first.
+     */
+    '/admin/events': { query?: { limit?: number; offset?: number }; responses: { 200: ArcadeEvent[] }; errors: 400 | 403 | 500 | 503 };
+
+    /** Read a ledger entry. */
+    '/admin/ledger/{id}': {
+      params: {
+        /** Id of a ledger entry. */
+        id: string;
+      };
+      responses: { 200: LedgerEntry };
+      errors: 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the notifications that operators sent.
+     *
+     * Newest first.
+     */
+    '/admin/notifications': { query?: { limit?: number; offset?: number }; responses: { 200: Notification[] }; errors: 400 | 403 | 500 | 503 };
+
+    /**
      * List payments by payer, status, currency and wallet, oldest first.
      *
      * The orchestrator reads its pending payments with ?payer=orchestrator&status=pending.
@@ -2851,10 +3424,27 @@ export interface Endpoints {
     };
 
     /** Read a payment. */
-    '/admin/payments/{id}': { params: { id: Id }; responses: { 200: Payment }; errors: 400 | 403 | 404 | 500 | 503 };
+    '/admin/payments/{id}': { params: { id: Id }; responses: { 200: Payment }; errors: 403 | 404 | 500 | 503 };
 
     /** State of payouts: pauses, open payments by status, lanes, unmatched transactions. */
     '/admin/payouts': { responses: { 200: Payouts }; errors: 403 | 500 | 503 };
+
+    /**
+     * List all quests with their states and completions.
+     *
+     * Includes inactive, scheduled and ended quests, without deleted ones. Oldest first. A quest is scheduled when its `window.startsAt` is in the future.
+     */
+    '/admin/quests': {
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Lists quests in this state only. */
+        state?: 'open' | 'scheduled' | 'ended' | 'inactive';
+      };
+      responses: { 200: QuestListed[] };
+      errors: 400 | 403 | 500 | 503;
+    };
 
     /** List held scores, oldest first. */
     '/admin/scores': {
@@ -2863,11 +3453,143 @@ export interface Endpoints {
       errors: 400 | 403 | 500 | 503;
     };
 
+    /**
+     * List the scheduled changes of the theme.
+     *
+     * Next start first, with the changes that could not be applied.
+     */
+    '/admin/theme/schedule': { responses: { 200: ScheduledTheme[] }; errors: 403 | 500 | 503 };
+
     /** List chain transactions in the state manual or failed. */
     '/admin/transactions': {
       query?: { limit?: number; offset?: number; state?: 'manual' | 'failed' };
       responses: { 200: ChainTransaction[] };
       errors: 400 | 403 | 500 | 503;
+    };
+
+    /**
+     * Read everything about one player.
+     *
+     * Points by source, sanctions, linked accounts, and the newest rows of each list with the path of the whole list. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      responses: { 200: Player };
+      errors: 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the chat round entries of a wallet.
+     *
+     * Newest first. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/entries': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: PlayerEntry[] };
+      errors: 400 | 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the ledger entries of a wallet.
+     *
+     * Newest first, both modes. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/ledger': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Lists entries of this source only. */
+        source?: 'score' | 'quest' | 'conversion' | 'adjustment';
+      };
+      responses: { 200: LedgerEntry[] };
+      errors: 400 | 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the notes of a wallet.
+     *
+     * Newest first. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/notes': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: WalletNote[] };
+      errors: 400 | 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the payments of a wallet.
+     *
+     * Newest first. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/payments': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: Payment[] };
+      errors: 400 | 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the completed quests of a wallet.
+     *
+     * Newest first. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/quests': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: PlayerQuest[] };
+      errors: 400 | 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the scores of a wallet.
+     *
+     * Newest first. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/scores': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: PlayerScore[] };
+      errors: 400 | 403 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the legacy round tickets of a wallet.
+     *
+     * Newest first. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/tickets': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: PlayerTicket[] };
+      errors: 400 | 403 | 404 | 500 | 503;
     };
 
     /**
@@ -2897,11 +3619,25 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: WebhookDeliveryWithBody };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 500 | 503;
     };
 
     /** Read whether the caller plays in beta mode. */
     '/api/beta/preference': { responses: { 200: BetaPreference }; errors: 401 | 500 | 503 };
+
+    /**
+     * Read what the screen of a game shows, in one request.
+     *
+     * The game, its stats, the top of its board, the caller’s rank, the battles that can be joined or watched, and the active events.
+     */
+    '/api/lobby': {
+      query: {
+        /** The game’s id. */
+        game: Slug;
+      };
+      responses: { 200: Lobby; 304: null };
+      errors: 400 | 404 | 500 | 503;
+    };
 
     /**
      * Payments of the signed-in wallet.
@@ -2955,7 +3691,7 @@ export interface Endpoints {
     '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 500 | 503 };
 
     /** Read a claim. */
-    '/api/rewards/claims/{id}': { params: { id: Id }; responses: { 200: Claim }; errors: 400 | 404 | 500 | 503 };
+    '/api/rewards/claims/{id}': { params: { id: Id }; responses: { 200: Claim }; errors: 404 | 500 | 503 };
 
     /**
      * Read a reward epoch.
@@ -2968,7 +3704,7 @@ export interface Endpoints {
         epoch: string;
       };
       responses: { 200: RewardEpoch; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -2982,7 +3718,7 @@ export interface Endpoints {
         epoch: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -2999,7 +3735,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: RewardProof; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /** List all reward epochs in the order of their numbers. */
@@ -3038,7 +3774,7 @@ export interface Endpoints {
     /**
      * Unclaimed rewards of a wallet, of all epochs.
      *
-     * Lists the rewards in the order of their epochs. Excludes expired epochs; includes epochs that were settled off-chain, with the status settled.
+     * Lists the rewards in the order of their epochs, each with the status claimable, upcoming (not on the chain yet) or settled (off-chain). Excludes claimed rewards and expired epochs.
      */
     '/api/rewards/wallet/{wallet}/claimable': {
       params: {
@@ -3047,13 +3783,13 @@ export interface Endpoints {
       };
       query?: { limit?: number; offset?: number };
       responses: { 200: ClaimableReward[] };
-      errors: 400 | 500 | 503;
+      errors: 400 | 404 | 500 | 503;
     };
 
     /**
      * Unclaimed rewards of a wallet, without epochs settled off-chain.
      *
-     * Lists the rewards in the order of their epochs. Excludes expired epochs.
+     * Lists the rewards in the order of their epochs, each with the status claimable or upcoming. Excludes claimed rewards and expired epochs.
      */
     '/api/rewards/wallet/{wallet}/claimable-epochs': {
       params: {
@@ -3062,7 +3798,7 @@ export interface Endpoints {
       };
       query?: { limit?: number; offset?: number };
       responses: { 200: ClaimableReward[] };
-      errors: 400 | 500 | 503;
+      errors: 400 | 404 | 500 | 503;
     };
 
     /** Sum of a wallet’s USDC payments that are neither completed nor reversed. */
@@ -3072,7 +3808,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: PendingStablecoin };
-      errors: 400 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3086,7 +3822,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: ProjectedReward };
-      errors: 400 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3098,6 +3834,20 @@ export interface Endpoints {
 
     /** List the cabinets and the entities that control them. */
     '/arcade/cabinets': { responses: { 200: Cabinet[]; 304: null }; errors: 500 | 503 };
+
+    /**
+     * Read a score.
+     *
+     * Everybody may read an accepted score in regular mode. Only the wallet of the score may read any other score; other callers get 404.
+     */
+    '/arcade/score/{id}': {
+      params: {
+        /** The score’s id. */
+        id: Id;
+      };
+      responses: { 200: Score };
+      errors: 404 | 500 | 503;
+    };
 
     /** Read the theme, the active events and the numbers of games and cabinets. */
     '/arcade/state': { responses: { 200: ArcadeState; 304: null }; errors: 500 | 503 };
@@ -3121,7 +3871,7 @@ export interface Endpoints {
     /**
      * Read a battle.
      *
-     * Lists the participants with the best normalized score of each that was accepted between start and end. A held score counts if it is accepted before the end. A score that is voided before the result does not count. A result never changes. The events `battle_started` and `battle_result` announce the start and the result.
+     * Lists the participants with the best normalized score of each that was accepted between start and end. A held score counts if it is accepted before the end. A score that is voided before the result does not count. A result never changes. The events `battle_created`, `battle_joined`, `battle_started`, `battle_result` and `battle_expired` announce each change.
      */
     '/battle/{id}': {
       params: {
@@ -3129,7 +3879,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Battle; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3169,7 +3919,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: ChatRound; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3183,7 +3933,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundAudit; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3218,7 +3968,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: EntriesRoot; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3235,7 +3985,7 @@ export interface Endpoints {
         entryId: string;
       };
       responses: { 200: EntryProof; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /** The payouts of a finalized round’s prizes. */
@@ -3245,7 +3995,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundPayouts; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3259,7 +4009,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: Winner[]; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /** The winning numbers of a finalized round, with their proof. */
@@ -3269,7 +4019,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: WinningNumbers; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3291,14 +4041,14 @@ export interface Endpoints {
     };
 
     /** Read a clip. */
-    '/clips/{id}': { params: { id: Id }; responses: { 200: Clip; 304: null }; errors: 400 | 404 | 500 | 503 };
+    '/clips/{id}': { params: { id: Id }; responses: { 200: Clip; 304: null }; errors: 404 | 500 | 503 };
 
     /**
      * Download the file of a clip.
      *
      * Supports `Range` with one range, and `If-Range`. A request with several ranges gets the whole file. The file never changes and may be cached for a day.
      */
-    '/clips/{id}/media': { params: { id: Id }; responses: { 200: Response; 206: Response; 304: null }; errors: 400 | 404 | 416 | 500 | 503 };
+    '/clips/{id}/media': { params: { id: Id }; responses: { 200: Response; 206: Response; 304: null }; errors: 404 | 416 | 500 | 503 };
 
     /** List the games of the arcade. */
     '/config/games': { responses: { 200: GameSummary[]; 304: null }; errors: 500 | 503 };
@@ -3330,11 +4080,13 @@ export interface Endpoints {
     /**
      * Stream events.
      *
-     * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is `reset`, with links to the current state. Messages that contain only an `id` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again.
+     * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is `reset`, with links to the current state. Messages that contain only an `id` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again. A stream with a session ends within a second after the session ends.
      *
-     * - `score_update` (gameplay): Scores were accepted. All clients get the best of them at most 20 times a second, as { wallet, gameId, score, rank }. The streams of a wallet also get each of its own scores with all fields.
+     * - `notification` (system): A message to display, for all clients or for one wallet.
+     * - `score_update` (gameplay): All-time boards of games changed, by a new best score, a decision, a void, a restored score or a ban. Sent at most 20 times a second, with the latest change of each wallet and game, at most 100. `score` and `rank` are null when the wallet left the board. Ranks are those after the change; overtaken wallets are not listed, so order the board by score. `more` lists the games with further changes: read their boards again.
+     * - `score_recorded` (gameplay): A score was recorded: accepted or held. Has the fields of the response to `POST /arcade/score`. Sent once per score, only to the wallet that submitted it. `rank` is null while the ranks cannot be read.
      * - `score_held` (gameplay): A score is held for a moderator’s decision. Sent only to the wallet that submitted it.
-     * - `score_decided` (gameplay): A held score was accepted or rejected, or an accepted score was voided. Sent only to the wallet that submitted it.
+     * - `score_decided` (gameplay): A held score was accepted or rejected, an accepted score was voided, or a voided score was restored. Sent only to the wallet that submitted it.
      * - `game_state` (gameplay): A wallet’s saved state of a game changed. Read the new state from `/game/{id}/state`. Sent only to this wallet.
      * - `arcade_event` (system): A one-time event of the arcade began, such as an animation or an announcement.
      * - `theme_changed` (system): The theme of the arcade changed.
@@ -3351,9 +4103,17 @@ export interface Endpoints {
      * - `winner_announced` (round): A wallet won a prize. The payout follows automatically.
      * - `ticket_confirmed` (round): A ticket was accepted. Sent to its wallet only.
      * - `ticket_refused` (round): A ticket was refused; its payment is refunded. Sent to its wallet only.
+     * - `quest_published` (gameplay): A quest or a daily task can be completed from now on: it was created or activated, or its window began. `GET /quests` lists it with its requirement.
+     * - `quest_changed` (gameplay): A listed quest has a new version. Read it again from `GET /quests`.
+     * - `quest_withdrawn` (gameplay): A quest can no longer be completed: it was deleted or deactivated, or its window or burn event ended. Earned points stay.
      * - `quest_completed` (gameplay): The wallet completed a quest or a daily task and received points. Sent to this wallet only.
+     * - `battle_created` (gameplay): A battle was opened. Its creator has seat 1; other wallets can join until it starts or expires.
+     * - `battle_joined` (gameplay): A wallet took a seat in a battle. After the last seat, `battle_started` follows.
+     * - `battle_expired` (gameplay): A battle expired, because it did not start within an hour.
      * - `battle_started` (gameplay): A battle began. Scores that name it count until it ends.
      * - `battle_result` (gameplay): A battle ended. Results are sorted by score, best first. Equal scores share a place. Without scores there are no winners.
+     * - `referral_bound` (gameplay): A wallet was bound to its referrer. Sent only to these two wallets.
+     * - `referral_earned` (gameplay): Scores of referred wallets gave points to their referrer, normally within a second after the scores. `wallets` has the part of each referred wallet. Points are negative when scores were voided. Sent only to the referrer.
      * - `burn_event_activated` (system): A burn event started. Burns with its memo count until it ends.
      * - `burn_event_ended` (system): A burn event ended. Burns from before its end may still be recorded.
      * - `burn_recorded` (system): A finalized burn counts for an event. `source` is null when the source in its memo was not valid for the wallet.
@@ -3365,7 +4125,6 @@ export interface Endpoints {
      * - `claim_failed` (rewards): A claim failed; the wallet can request the claim again. The event is sent only to the wallet of the claim.
      * - `payout_confirmed` (rewards): The transaction of a payment is finalized. The event is sent only to the wallet of the payment.
      * - `payout_failed` (rewards): A payment failed. The amount stays owed until an operator decides about the payment. The event is sent only to the wallet of the payment.
-     * - `notification` (system): A message to display, for all clients or for one wallet.
      */
     '/events': {
       query?: {
@@ -3397,10 +4156,10 @@ export interface Endpoints {
     '/events/burn/{id}': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       responses: { 200: BurnEvent; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3411,7 +4170,7 @@ export interface Endpoints {
     '/events/burn/{id}/leaderboard': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       query?: {
         limit?: number;
@@ -3432,7 +4191,7 @@ export interface Endpoints {
     '/events/burn/{id}/leaderboard/game': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       query?: {
         limit?: number;
@@ -3453,7 +4212,7 @@ export interface Endpoints {
     '/events/burn/{id}/leaderboard/referrals': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       query?: {
         limit?: number;
@@ -3474,7 +4233,7 @@ export interface Endpoints {
     '/events/burn/{id}/leaderboard/social': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       query?: {
         limit?: number;
@@ -3495,7 +4254,7 @@ export interface Endpoints {
     '/events/burn/{id}/quests': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       query?: { limit?: number; offset?: number };
       responses: { 200: Quest[]; 304: null };
@@ -3506,10 +4265,10 @@ export interface Endpoints {
     '/events/burn/{id}/rank': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       responses: { 200: BurnRank };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 401 | 404 | 500 | 503;
     };
 
     /**
@@ -3528,10 +4287,30 @@ export interface Endpoints {
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
+        /** Centres the page on the caller and ignores offset. Near the ends of the board, the page is filled with more lines on the other side. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
+      errors: 400 | 401 | 500 | 503;
+    };
+
+    /**
+     * Read the rank of the caller or another wallet on the referral leaderboard.
+     *
+     * The score is the sum of the points that the wallet received for scores of the wallets that it referred.
+     */
+    '/game/referral/rank': {
+      query?: {
+        /** Period of the board, in UTC; a week begins on Monday. All time by default. */
+        period?: Period;
+
+        /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
+        at?: Day;
+
+        /** The wallet whose rank is read; the caller by default. */
+        wallet?: Wallet;
+      };
+      responses: { 200: BoardRank };
       errors: 400 | 401 | 500 | 503;
     };
 
@@ -3555,14 +4334,14 @@ export interface Endpoints {
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
+        /** Centres the page on the caller and ignores offset. Near the ends of the board, the page is filled with more lines on the other side. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
       errors: 400 | 401 | 404 | 500 | 503;
     };
 
-    /** Read the caller’s rank on a game’s leaderboard. */
+    /** Read the rank of the caller or another wallet on a game’s leaderboard. */
     '/game/{id}/rank': {
       params: {
         /** The game’s id. */
@@ -3574,8 +4353,26 @@ export interface Endpoints {
 
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
+
+        /** The wallet whose rank is read; the caller by default. */
+        wallet?: Wallet;
       };
       responses: { 200: BoardRank };
+      errors: 400 | 401 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the caller’s records of a game, newest first.
+     *
+     * At most 20 records per page. The salt and the content of an erased record are null; its hashes remain.
+     */
+    '/game/{id}/records': {
+      params: {
+        /** The game’s id. */
+        id: Slug;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: Record[] };
       errors: 400 | 401 | 404 | 500 | 503;
     };
 
@@ -3587,24 +4384,24 @@ export interface Endpoints {
     '/game/{id}/state': {
       params: {
         /** The game’s id. */
-        id: string;
+        id: Slug;
       };
       responses: { 200: GameState; 304: null };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 401 | 404 | 500 | 503;
     };
 
     /**
      * Read the stats of a game.
      *
-     * The stats are up to two seconds old.
+     * All values count regular mode only, and are of one moment, at most two seconds ago. A void takes its score out of the scores, the average and the best; its play and its player still count.
      */
     '/game/{id}/stats': {
       params: {
         /** The game’s id. */
-        id: string;
+        id: Slug;
       };
       responses: { 200: GameStats };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3644,7 +4441,7 @@ export interface Endpoints {
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
+        /** Centres the page on the caller and ignores offset. Near the ends of the board, the page is filled with more lines on the other side. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
@@ -3663,7 +4460,7 @@ export interface Endpoints {
       errors: 400 | 500 | 503;
     };
 
-    /** Read the caller’s rank on the global leaderboard. */
+    /** Read the rank of the caller or another wallet on the global leaderboard. */
     '/leaderboard/global/rank': {
       query?: {
         /** Period of the board, in UTC; a week begins on Monday. All time by default. */
@@ -3671,6 +4468,9 @@ export interface Endpoints {
 
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
+
+        /** The wallet whose rank is read; the caller by default. */
+        wallet?: Wallet;
       };
       responses: { 200: BoardRank };
       errors: 400 | 401 | 500 | 503;
@@ -3695,7 +4495,7 @@ export interface Endpoints {
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
 
-        /** Centres the page on the caller and ignores offset. A caller without a rank gets the top of the board. */
+        /** Centres the page on the caller and ignores offset. Near the ends of the board, the page is filled with more lines on the other side. A caller without a rank gets the top of the board. */
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
@@ -3703,9 +4503,9 @@ export interface Endpoints {
     };
 
     /**
-     * Read the caller’s rank on the quest leaderboard.
+     * Read the rank of the caller or another wallet on the quest leaderboard.
      *
-     * The score is the sum of the caller’s quest points.
+     * The score is the sum of the wallet’s quest points.
      */
     '/leaderboard/quests/rank': {
       query?: {
@@ -3714,6 +4514,9 @@ export interface Endpoints {
 
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
         at?: Day;
+
+        /** The wallet whose rank is read; the caller by default. */
+        wallet?: Wallet;
       };
       responses: { 200: BoardRank };
       errors: 400 | 401 | 500 | 503;
@@ -3737,16 +4540,47 @@ export interface Endpoints {
     '/me': { responses: { 200: Me }; errors: 401 | 500 | 503 };
 
     /**
+     * List the battles in which the caller has a seat, newest first.
+     *
+     * Lists battles of every status.
+     */
+    '/me/battles': { query?: { limit?: number; offset?: number }; responses: { 200: Battle[] }; errors: 400 | 401 | 500 | 503 };
+
+    /**
+     * List the caller’s burns that are not credited, with the reasons.
+     *
+     * Newest first. Contains the burns of the reward token from the start of a burn event until a day after the end of the last one. A burn is listed when its transaction is finalized.
+     */
+    '/me/burns/refused': { query?: { limit?: number; offset?: number }; responses: { 200: RefusedBurn[] }; errors: 400 | 401 | 500 | 503 };
+
+    /**
+     * List the claims of the caller’s rewards, newest first.
+     *
+     * Includes claims that another service submitted for the caller. `/api/rewards/wallet/{wallet}/claimable` lists the unclaimed rewards.
+     */
+    '/me/claims': { query?: { limit?: number; offset?: number }; responses: { 200: Claim[] }; errors: 400 | 401 | 500 | 503 };
+
+    /**
+     * List the caller’s chat entries and tickets, newest first.
+     *
+     * Entries of chat rounds, and tickets of legacy rounds with every status.
+     */
+    '/me/entries': { query?: { limit?: number; offset?: number }; responses: { 200: OwnEntry[] }; errors: 400 | 401 | 500 | 503 };
+
+    /** Read the name with which lists show the caller. */
+    '/me/name': { responses: { 200: OwnName }; errors: 401 | 500 | 503 };
+
+    /**
      * Read the multiplier of the caller’s quest points, with its factors.
      *
-     * The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. The multiplier applies to quest points only.
+     * The multiplier is 1 plus the bonuses. Points are rounded down. The multiplier applies to quest points only. The token balance was read from the chain at most 60 s ago; `holding` is null when the RPC node does not answer within 5 s.
      */
     '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 500 | 503 };
 
     /**
      * List the open quests with the caller’s progress.
      *
-     * Progress includes all activities up to this request. A quest whose requirement is met is completed within about a second. Days are UTC.
+     * Progress includes all activities up to this request. A quest whose requirement is met is completed within a few seconds, whatever met it: an activity, a change of the quest, its start. While the chain cannot be read, a completion waits for the token balance for up to an hour. Days are UTC.
      */
     '/me/quests': {
       query?: {
@@ -3759,6 +4593,30 @@ export interface Endpoints {
       responses: { 200: OwnQuest[] };
       errors: 400 | 401 | 500 | 503;
     };
+
+    /**
+     * List the caller’s scores, newest first.
+     *
+     * Lists scores of every status and of both modes.
+     */
+    '/me/scores': {
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Only scores of this game. */
+        gameId?: Slug;
+      };
+      responses: { 200: Score[] };
+      errors: 400 | 401 | 500 | 503;
+    };
+
+    /**
+     * List the caller’s sessions.
+     *
+     * Newest first. Sessions that have ended or expired are not listed.
+     */
+    '/me/sessions': { query?: { limit?: number; offset?: number }; responses: { 200: OwnSession[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
      * List the quests that can be completed at present.
@@ -3781,10 +4639,10 @@ export interface Endpoints {
     '/quests/{id}': {
       params: {
         /** Id of the quest. */
-        id: string;
+        id: Slug;
       };
       responses: { 200: QuestDetail };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 500 | 503;
     };
 
     /**
@@ -3801,7 +4659,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: LegacyRound; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3815,7 +4673,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundAudit; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3848,7 +4706,7 @@ export interface Endpoints {
         ticketId: Id;
       };
       responses: { 200: Ticket };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3869,7 +4727,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: SharedRound; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3883,7 +4741,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3897,7 +4755,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundPost; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
 
     /**
@@ -3911,7 +4769,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: UserStats; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 404 | 500 | 503;
     };
   };
   post: {
@@ -3923,7 +4781,7 @@ export interface Endpoints {
     '/admin/burn/{id}/end': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       responses: { 200: BurnEvent };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
@@ -3951,11 +4809,39 @@ export interface Endpoints {
     '/admin/chat/moderate': { body: ChatModerationRequest; responses: { 200: ChatModeration }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
-     * Start a one-time event, such as an animation or an announcement.
+     * Start or schedule a one-time event, such as an animation or an announcement.
      *
-     * Broadcasts the event once, as `arcade_event`. The `activeEvents` of `/arcade/state` list it until it ends.
+     * Broadcasts the event once, as `arcade_event`, when it begins: at once, or at `startsAt`. The `activeEvents` of `/arcade/state` list it from then until it ends.
      */
     '/admin/event': { body: ArcadeEventRequest; idempotent: true; responses: { 201: ArcadeEvent }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Take back the points of a ledger entry.
+     *
+     * Appends an entry with the opposite points on the current day, once per entry; both entries name each other. A revoked completion of a quest stays, with 0 points. For a conversion of beta points, both of its entries are compensated, and the beta points can be converted again. 409: the entry is revoked already, it is itself a compensation, or its points come from a score: void the score instead.
+     */
+    '/admin/ledger/{id}/revoke': {
+      params: {
+        /** Id of a ledger entry. */
+        id: string;
+      };
+      body: RevokeRequest;
+      idempotent: true;
+      responses: { 201: LedgerEntry };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Send a notification to everybody or to one wallet.
+     *
+     * Sends the event `notification` to the open streams. 404: the wallet has never signed in.
+     */
+    '/admin/notifications': {
+      body: NotificationRequest;
+      idempotent: true;
+      responses: { 201: Notification };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Create a payment to a wallet.
@@ -4001,12 +4887,12 @@ export interface Endpoints {
     /**
      * Complete a quest for a wallet.
      *
-     * Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 409: completed in this window already, or the wallet is banned.
+     * Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 503: the token balance of the wallet cannot be read from the chain at the moment. 404: there is no such quest, or the wallet has never signed in. 409: completed in this window already, or the wallet is banned. `POST /admin/ledger/{id}/revoke` takes the points back.
      */
     '/admin/quests/{id}/complete': {
       params: {
         /** Id of the quest. */
-        id: string;
+        id: Slug;
       };
       body: CompleteQuest;
       idempotent: true;
@@ -4027,9 +4913,21 @@ export interface Endpoints {
     };
 
     /**
+     * Undo the void of a score.
+     *
+     * The score counts again on the boards, and a ledger row of the current day gives its points back, within the points that the wallet’s other scores left of the caps of the score’s day. A score can be restored once: 409 if it was restored before. 409 also if the score is not voided, or if the wallet is banned.
+     */
+    '/admin/scores/{id}/restore': {
+      params: { id: Id };
+      body: RestoreRequest;
+      responses: { 200: ScoreDetail };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
      * Void an accepted score.
      *
-     * A ledger row of the current day takes the points of the score back. The wallet’s best scores are recomputed from its remaining scores.
+     * A ledger row of the current day takes the points of the score back. If the score is of the current day, the points no longer count in the daily caps. The wallet’s best scores are recomputed from its remaining scores.
      */
     '/admin/scores/{id}/void': {
       params: { id: Id };
@@ -4044,6 +4942,18 @@ export interface Endpoints {
      * Applies the body to the current theme as a JSON merge patch (RFC 7386). The merged theme is at most 64 KB. The service keeps every version. The ETag is the version. With If-Match, the request changes only the named version. A patch that changes nothing keeps the version.
      */
     '/admin/theme': { body?: ThemePatch; responses: { 200: Theme }; errors: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Schedule a change of the theme.
+     *
+     * Within about a second of `startsAt`, the patch is applied to the theme as it is then, as a JSON merge patch (RFC 7386). 409: 100 changes are scheduled already.
+     */
+    '/admin/theme/schedule': {
+      body: ScheduledThemeRequest;
+      idempotent: true;
+      responses: { 201: ScheduledTheme };
+      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Retry a chain transaction in the state manual.
@@ -4069,6 +4979,38 @@ export interface Endpoints {
       body: BanRequest;
       responses: { 200: Ban };
       errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Write a note about a wallet.
+     *
+     * Only operators can read notes. 404: the wallet has never signed in.
+     */
+    '/admin/wallets/{wallet}/notes': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      body: WalletNoteRequest;
+      idempotent: true;
+      responses: { 201: WalletNote };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Give points to a wallet or take points from it.
+     *
+     * Appends a ledger entry of the source adjustment. The points count on the global board, for all time and for the current periods. With `rewards: true`, the epoch of the current day counts them as well. A wallet whose total is not above 0 is on no board. 404: the wallet has never signed in. 409: a banned wallet can only lose points.
+     */
+    '/admin/wallets/{wallet}/points': {
+      params: {
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      body: AdjustmentRequest;
+      idempotent: true;
+      responses: { 201: LedgerEntry };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
@@ -4181,12 +5123,12 @@ export interface Endpoints {
     /**
      * Complete a daily task.
      *
-     * taskId is the id of a daily task. 400: the requirement is not met; the error says what is missing. 409: completed today already.
+     * taskId is the id of a daily task. 202: the token balance of the wallet, which decides about a bonus, cannot be read from the chain at the moment; the points follow as soon as it is known, without the bonus after an hour, and count for today. 400: the requirement is not met; the error says what is missing. 409: completed today already.
      */
     '/api/tasks/daily/complete': {
       body: CompleteTask;
       idempotent: true;
-      responses: { 200: TaskCompleted };
+      responses: { 200: TaskCompleted; 202: TaskPending };
       errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
@@ -4214,7 +5156,7 @@ export interface Endpoints {
     /**
      * Sign out.
      *
-     * Ends the session in all processes and clears its cookie.
+     * Ends the session in all processes, with its event streams and WebSockets, and clears its cookie.
      */
     '/auth/logout': { responses: { 200: SignedOut }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
@@ -4355,10 +5297,25 @@ export interface Endpoints {
     '/events/burn/{id}/activate': {
       params: {
         /** Id of the burn event. */
-        id: string;
+        id: Id;
       };
       responses: { 200: BurnEvent };
       errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Build the transaction that burns tokens for a burn event.
+     *
+     * Returns an unsigned transaction with a burn instruction and the memo of the event. The caller’s wallet signs and sends it. The burn counts when its transaction is finalized; its source counts only if it is valid for the wallet then. 409: the event is not active, or the caller’s associated token account holds less than amount or is frozen. At most 30 requests per minute.
+     */
+    '/events/burn/{id}/transaction': {
+      params: {
+        /** Id of the burn event. */
+        id: Id;
+      };
+      body: BurnTransactionRequest;
+      responses: { 200: BurnTransaction };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -4366,12 +5323,12 @@ export interface Endpoints {
      *
      * A score names its play, and each play can have one score. A wallet can start at most 200 plays without a score per hour. If the service requires a token, a wallet that holds too little of it (see `/eligibility`) gets 403.
      *
-     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
+     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). When the wallet signs out, or its session ends in another way, the service closes the socket (4003). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
      */
     '/game/{id}/play': {
       params: {
         /** The game’s id. */
-        id: string;
+        id: Slug;
       };
       idempotent: true;
       responses: { 201: PlayReceipt };
@@ -4386,7 +5343,7 @@ export interface Endpoints {
     '/game/{id}/record': {
       params: {
         /** The game’s id. */
-        id: string;
+        id: Slug;
       };
       body?: { [key: string]: unknown };
       idempotent: true;
@@ -4468,9 +5425,9 @@ export interface Endpoints {
     /**
      * Status report of the orchestrator about one of its payments.
      *
-     * The report is stored, acknowledged and processed later. It must name a payment of the orchestrator, with the same wallet, amount and currency. A report with an older timestamp is ignored. A completed payment can only become reversed. The transactionSignature of a completed payment is checked on the chain.
+     * Every signed JSON object is stored, acknowledged and processed later; the list of deliveries shows the verdict. A delivery of an unknown type has no effect. A report must name a payment of the orchestrator, with the same wallet, amount and currency. A report with an older timestamp is ignored. A completed payment can only become reversed. The transactionSignature of a completed payment is checked on the chain.
      */
-    '/webhooks/payment-status': { body: PaymentStatus; responses: { 200: Acknowledged }; errors: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
+    '/webhooks/payment-status': { body?: PaymentStatus; responses: { 200: Acknowledged }; errors: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
   };
   put: {
     /**
@@ -4482,7 +5439,7 @@ export interface Endpoints {
       params: { id: Slug };
       body: CabinetRequest;
       responses: { 200: Cabinet; 201: Cabinet };
-      errors: 400 | 403 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
     };
 
     /**
@@ -4501,23 +5458,30 @@ export interface Endpoints {
       params: { id: GameId };
       body: GameRequest;
       responses: { 200: Game; 201: Game };
-      errors: 400 | 403 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Save the caller’s state of a game.
      *
-     * Any JSON up to 256 KB. With If-Match, the request replaces only the named version; "0" means that no state was saved before.
+     * Any JSON up to 256 KB. The text of the state is kept as it was sent, so the order of keys and the digits of long numbers stay. With If-Match, the request replaces only the named version; "0" means that no state was saved before.
      */
     '/game/{id}/state': {
       params: {
         /** The game’s id. */
-        id: string;
+        id: Slug;
       };
       body?: unknown;
       responses: { 200: GameStateSaved };
       errors: 400 | 401 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
     };
+
+    /**
+     * Choose the .sol name with which lists show the caller.
+     *
+     * The name must resolve to the caller’s wallet, as `POST /api/wallet/resolve` resolves it. The service checks this again every hour, and forgets a name that resolves to another wallet. Lists show the handle of a linked account in place of the name. 404 when the name has no wallet, 409 when it resolves to another wallet.
+     */
+    '/me/name': { body: OwnNameRequest; responses: { 200: OwnName }; errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
   };
   patch: {
     /**
@@ -4528,7 +5492,7 @@ export interface Endpoints {
     '/quests/{id}': {
       params: {
         /** Id of the quest. */
-        id: string;
+        id: Slug;
       };
       body?: QuestPatch;
       responses: { 200: QuestForOperators };
@@ -4544,11 +5508,35 @@ export interface Endpoints {
     '/admin/clips/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
 
     /**
+     * Cancel a scheduled one-time event.
+     *
+     * 409 if the event has begun.
+     */
+    '/admin/events/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+
+    /** Cancel a scheduled change of the theme. */
+    '/admin/theme/schedule/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+
+    /**
      * Unlink the caller’s account of a network.
      *
      * Engagements of the account stay credited and do not count for another wallet. The same wallet can link the account again at once, another wallet after 30 days.
      */
     '/auth/social/link/{platform}': { params: { platform: string }; responses: { 204: null }; errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503 };
+
+    /**
+     * End one of the caller’s sessions.
+     *
+     * Ends the session in all processes, with its event streams and WebSockets. Ending the session of this request also clears its cookie.
+     */
+    '/me/sessions/{id}': {
+      params: {
+        /** Id of the session. It is not the value of the cookie and cannot be used to sign in. */
+        id: string;
+      };
+      responses: { 204: null };
+      errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Delete a quest.
@@ -4558,7 +5546,7 @@ export interface Endpoints {
     '/quests/{id}': {
       params: {
         /** Id of the quest. */
-        id: string;
+        id: Slug;
       };
       responses: { 204: null };
       errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
@@ -4572,11 +5560,39 @@ export interface Events {
   arcade_event: {
     id: string;
     name: string;
-    startsAt: string;
-    endsAt: string;
+    startsAt: Instant;
+    endsAt: Instant;
     payload?: unknown;
     type: 'arcade_event';
     category: 'system';
+    at: Instant;
+  };
+
+  /** A battle was opened. Its creator has seat 1; other wallets can join until it starts or expires. */
+  battle_created: {
+    battleId: string;
+    gameId: string;
+    createdBy: string;
+    maxPlayers: number;
+    durationSec: number;
+    expiresAt: Instant;
+    type: 'battle_created';
+    category: 'gameplay';
+    at: Instant;
+  };
+
+  /** A battle expired, because it did not start within an hour. */
+  battle_expired: { battleId: string; gameId: string; type: 'battle_expired'; category: 'gameplay'; at: Instant };
+
+  /** A wallet took a seat in a battle. After the last seat, `battle_started` follows. */
+  battle_joined: {
+    battleId: string;
+    gameId: string;
+    wallet: string;
+    seat: number;
+    seatsLeft: number;
+    type: 'battle_joined';
+    category: 'gameplay';
     at: Instant;
   };
 
@@ -4592,14 +5608,14 @@ export interface Events {
   };
 
   /** A battle began. Scores that name it count until it ends. */
-  battle_started: { battleId: string; gameId: string; players: string[]; endsAt: string; type: 'battle_started'; category: 'gameplay'; at: Instant };
+  battle_started: { battleId: string; gameId: string; players: string[]; endsAt: Instant; type: 'battle_started'; category: 'gameplay'; at: Instant };
 
   /** A burn event started. Burns with its memo count until it ends. */
   burn_event_activated: {
     burnEventId: string;
     title: string;
     mint: string;
-    endsAt: string;
+    endsAt: Instant;
     type: 'burn_event_activated';
     category: 'system';
     at: Instant;
@@ -4653,7 +5669,7 @@ export interface Events {
     action: 'delete' | 'mute' | 'unmute' | 'ban' | 'unban';
     messageId: string | null;
     wallet: string | null;
-    until: string | null;
+    until: Instant | null;
     type: 'chat_moderation';
     category: 'chat';
     at: Instant;
@@ -4685,7 +5701,7 @@ export interface Events {
     total: string;
     leaves: number;
     signature: string | null;
-    expiresAt: string;
+    expiresAt: Instant;
     type: 'epoch_committed';
     category: 'rewards';
     at: Instant;
@@ -4750,6 +5766,20 @@ export interface Events {
     at: Instant;
   };
 
+  /** A listed quest has a new version. Read it again from `GET /quests`. */
+  quest_changed: {
+    questId: string;
+    version: number;
+    title: string;
+    category: 'gameplay';
+    points: number;
+    task: boolean;
+    repeat: 'once' | 'daily' | 'weekly';
+    burnEventId: string | null;
+    type: 'quest_changed';
+    at: Instant;
+  };
+
   /** The wallet completed a quest or a daily task and received points. Sent to this wallet only. */
   quest_completed: {
     questId: string;
@@ -4758,6 +5788,36 @@ export interface Events {
     points: number;
     task: boolean;
     type: 'quest_completed';
+    category: 'gameplay';
+    at: Instant;
+  };
+
+  /** A quest or a daily task can be completed from now on: it was created or activated, or its window began. `GET /quests` lists it with its requirement. */
+  quest_published: {
+    questId: string;
+    version: number;
+    title: string;
+    category: 'gameplay';
+    points: number;
+    task: boolean;
+    repeat: 'once' | 'daily' | 'weekly';
+    burnEventId: string | null;
+    type: 'quest_published';
+    at: Instant;
+  };
+
+  /** A quest can no longer be completed: it was deleted or deactivated, or its window or burn event ended. Earned points stay. */
+  quest_withdrawn: { questId: string; type: 'quest_withdrawn'; category: 'gameplay'; at: Instant };
+
+  /** A wallet was bound to its referrer. Sent only to these two wallets. */
+  referral_bound: { wallet: string; referrer: string; code: string; boundAt: Instant; type: 'referral_bound'; category: 'gameplay'; at: Instant };
+
+  /** Scores of referred wallets gave points to their referrer, normally within a second after the scores. `wallets` has the part of each referred wallet. Points are negative when scores were voided. Sent only to the referrer. */
+  referral_earned: {
+    points: Points;
+    betaPoints: Points;
+    wallets: { wallet: string; points: Points; betaPoints: Points }[];
+    type: 'referral_earned';
     category: 'gameplay';
     at: Instant;
   };
@@ -4774,7 +5834,7 @@ export interface Events {
     root: string;
     signature: string;
     beaconRound: number;
-    dueAt: string;
+    dueAt: Instant;
     type: 'round_committed';
     category: 'round';
     at: Instant;
@@ -4797,8 +5857,8 @@ export interface Events {
     roundId: string;
     kind: 'chat' | 'legacy';
     title: string | null;
-    opensAt: string;
-    closesAt: string;
+    opensAt: Instant;
+    closesAt: Instant;
     type: 'round_started';
     category: 'round';
     at: Instant;
@@ -4815,12 +5875,12 @@ export interface Events {
     at: Instant;
   };
 
-  /** A held score was accepted or rejected, or an accepted score was voided. Sent only to the wallet that submitted it. */
+  /** A held score was accepted or rejected, an accepted score was voided, or a voided score was restored. Sent only to the wallet that submitted it. */
   score_decided: {
     scoreId: string;
     gameId: string;
-    decision: 'accepted' | 'rejected' | 'voided';
-    pointsAwarded: number;
+    decision: 'accepted' | 'rejected' | 'voided' | 'restored';
+    pointsAwarded: Points;
     reason?: string;
     type: 'score_decided';
     category: 'gameplay';
@@ -4830,12 +5890,40 @@ export interface Events {
   /** A score is held for a moderator’s decision. Sent only to the wallet that submitted it. */
   score_held: { scoreId: string; gameId: string; reasons: string[]; type: 'score_held'; category: 'gameplay'; at: Instant };
 
-  /** Scores were accepted. All clients get the best of them at most 20 times a second, as { wallet, gameId, score, rank }. The streams of a wallet also get each of its own scores with all fields. */
+  /** A score was recorded: accepted or held. Has the fields of the response to `POST /arcade/score`. Sent once per score, only to the wallet that submitted it. `rank` is null while the ranks cannot be read. */
+  score_recorded: {
+    gameId: string;
+    scoreId: Id;
+    status: ScoreStatus;
+    normalizedScore: number;
+
+    /** Points that the score gives; 0 unless it is accepted, so 0 after a void. */
+    pointsAwarded: number;
+
+    /** Why `pointsAwarded` is 0; null when the score gives points. */
+    noPointsReason: NoPointsReason | null;
+
+    /** Points that the daily caps still allow the wallet to earn on the current UTC day, after this score. */
+    leftToday: {
+      /** In this game. Never more than `all`. */
+      game: number;
+
+      /** In all games together. */
+      all: number;
+    };
+
+    /** Whether the score was the wallet’s best in the game when it was recorded; false unless it is accepted. */
+    personalBest: boolean;
+    rank: ScoreRank | null;
+    type: 'score_recorded';
+    category: 'gameplay';
+    at: Instant;
+  };
+
+  /** All-time boards of games changed, by a new best score, a decision, a void, a restored score or a ban. Sent at most 20 times a second, with the latest change of each wallet and game, at most 100. `score` and `rank` are null when the wallet left the board. Ranks are those after the change; overtaken wallets are not listed, so order the board by score. `more` lists the games with further changes: read their boards again. */
   score_update: {
-    updates: (
-      | { wallet: string; gameId: string; score: number; rank: number | null }
-      | { wallet: string; gameId: string; score: number; scoreId: string; pointsAwarded: number; personalBest: boolean }
-    )[];
+    updates: { wallet: string; gameId: string; score: number | null; rank: number | null }[];
+    more?: string[];
     type: 'score_update';
     category: 'gameplay';
     at: Instant;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FreeJson, FreeObject, GameDefinition, GameId } from '#areas/arcade';
-import { Id, Instant, line, Slug } from '#lib/scalars.ts';
+import { Count, Id, Instant, line, Slug } from '#lib/scalars.ts';
 import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { DELIVERY_STATES } from '#platform/webhooks/inbox.ts';
 
@@ -55,6 +55,23 @@ export const ThemeView = z
   .strictObject({ theme: z.looseObject({}), version: z.int().min(0).meta({ description: 'Version of the theme; 0 before the first change.' }) })
   .meta({ id: 'Theme', example: { theme: { name: 'neon-night', palette: { primary: '#00ff88' } }, version: 2 } });
 
+// 1970 to 9999, so that the end of an event stays a timestamp of four-digit years.
+const StartsAt = Instant.refine((text) => text < '9999', 'must be before the year 9999');
+
+export const ScheduledThemeRequest = z
+  .strictObject({ startsAt: StartsAt.meta({ description: 'Time at which the change is applied; at once when in the past.' }), patch: ThemePatch })
+  .meta({ id: 'ScheduledThemeRequest', example: { startsAt: '2026-12-24T00:00:00.000Z', patch: { palette: { primary: '#00ff88' } } } });
+export const ScheduledThemeView = z
+  .strictObject({
+    id: Id,
+    startsAt: Instant,
+    patch: z.looseObject({}).meta({ example: { palette: { primary: '#00ff88' } } }),
+    by: z.string().meta({ description: 'Name of the admin token.', example: 'admin-1' }),
+    error: z.string().nullable().meta({ description: 'Reason why the change could not be applied; null while it waits.', example: null }),
+  })
+  .meta({ id: 'ScheduledTheme' });
+export const ScheduledPath = z.object({ id: Id });
+
 const MAX_PAYLOAD_BYTES = 8 * 1024;
 const EVENT = { name: 'meteor-shower', payload: { intensity: 3 } };
 
@@ -73,6 +90,7 @@ export const EventRequest = z
       .max(7 * 86_400)
       .default(60)
       .meta({ description: 'Time for which the event is active, seconds. The event is broadcast once.' }),
+    startsAt: StartsAt.optional().meta({ description: 'Time at which the event begins; at once when absent or in the past.' }),
   })
   .meta({ id: 'ArcadeEventRequest', example: { ...EVENT, durationSec: 60 } });
 
@@ -110,8 +128,8 @@ const delivery = {
     .string()
     .nullable()
     .meta({ description: 'Result of the last attempt; null before the first attempt.', example: 'the payment is completed' }),
-  attempts: z.int().meta({ description: 'Attempts to process the delivery since its receipt or its last replay.', example: 1 }),
-  bytes: z.int().meta({ description: 'Size of the body, bytes.', example: 312 }),
+  attempts: Count.meta({ description: 'Attempts to process the delivery since its receipt or its last replay.', example: 1 }),
+  bytes: Count.meta({ description: 'Size of the body, bytes.', example: 312 }),
   receivedAt: Instant,
   replayedAt: Instant.nullable().meta({ example: null }),
   settledAt: Instant.nullable(),
@@ -126,12 +144,14 @@ const hash = (description: string) => z.string().meta({ description, example: 'a
 export const AuditEntry = z
   .strictObject({
     id: z.string().meta({ description: 'Number of the entry, from 1 on without gaps.', example: '1204' }),
-    at: Instant.meta({ description: 'Time of the request, with microseconds.', example: '2026-11-21T12:00:00.123456Z' }),
+    at: Instant.meta({ description: 'Time of the request.' }),
     tokenName: z.string().meta({ description: 'Name of the admin token.', example: 'admin-1' }),
     method: z.string().meta({ example: 'POST' }),
     path: z.string().meta({ description: 'Path with the query string.', example: '/admin/theme' }),
     bodyHash: hash('SHA-256 of the received body, hex. For a streamed body, the SHA-256 of an empty body.'),
     previousHash: hash('Hash of the previous entry, hex; empty for the first entry.'),
-    hash: hash('SHA-256(previousHash ‖ the JSON array [id, at, tokenName, method, path, bodyHash]), hex.'),
+    hash: hash(
+      'SHA-256(previousHash ‖ the JSON array [id, at, tokenName, method, path, bodyHash]), hex. In the array, `at` has six decimals: …123000Z instead of …123Z.',
+    ),
   })
   .meta({ id: 'AuditEntry' });

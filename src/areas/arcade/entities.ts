@@ -30,9 +30,36 @@ export const ArcadeEventsTable = defineEntity({
     payload: jsonb().nullable(),
     startsAt: timestamp(),
     endsAt: timestamp(),
+    /** Time at which the event was broadcast; null for an event that begins later. */
+    broadcastAt: timestamp().nullable(),
   },
   checks: checks('ends_at > starts_at'),
-  indexes: [index('create index arcade_events_ends_at on arcade_events (ends_at)')],
+  indexes: [
+    index('create index arcade_events_due on arcade_events (starts_at) where broadcast_at is null'),
+    index('create index arcade_events_ends_at on arcade_events (ends_at)'),
+    index('create index arcade_events_starts_at on arcade_events (starts_at desc, id desc)'),
+  ],
+});
+
+/**
+ * A row is a change of the theme that waits for its start, or that could not be applied. The row of an applied change is deleted, because the change
+ * is then a version of the theme in `settings`.
+ */
+export const ScheduledThemesTable = defineEntity({
+  name: 'ScheduledThemes',
+  tableName: 'scheduled_themes',
+  properties: {
+    id: uuid().primary(),
+    /** A JSON merge patch of the theme. */
+    patch: jsonb<Record<string, unknown>>(),
+    startsAt: timestamp(),
+    /** Reason why the change could not be applied; null for a change that waits. */
+    error: text().nullable(),
+    /** Name of the admin token. */
+    by: text(),
+    at: timestamp().defaultRaw('app_now()'),
+  },
+  indexes: [index('create index scheduled_themes_due on scheduled_themes (starts_at, id) where error is null')],
 });
 
 /** A row is a game with its current configuration. */
@@ -74,11 +101,24 @@ export const GameCountersTable = defineEntity({
   properties: {
     gameId: text().primary(),
     shard: smallint().primary(),
+    /** Number of plays in regular mode: plays that wallets started in this mode, and scores in this mode without one of these plays. */
     plays: bigint().defaultRaw('0'),
-    /** Number of accepted scores. */
+    /** Number of rows in `game_players`. */
+    players: bigint().defaultRaw('0'),
+    /** Number of accepted scores in regular mode. */
     scores: bigint().defaultRaw('0'),
-    /** Sum of the accepted normalized scores. */
+    /** Sum of the normalized values of these scores. */
     scoreSum: bigint().defaultRaw('0'),
+  },
+});
+
+/** A row is a wallet with at least one play in regular mode in a game. */
+export const GamePlayersTable = defineEntity({
+  name: 'GamePlayers',
+  tableName: 'game_players',
+  properties: {
+    gameId: text().primary(),
+    wallet: wallet().primary(),
   },
 });
 
@@ -137,7 +177,8 @@ export const GameStatesTable = defineEntity({
   properties: {
     wallet: wallet().primary(),
     gameId: reference(GamesTable, 'game_id').primary(),
-    state: jsonb(),
+    /** JSON text, exactly as the client sent it. */
+    state: text(),
     /** Number of saves, from 1 on. */
     version: integer(),
     updatedAt: timestamp().defaultRaw('app_now()'),
@@ -165,6 +206,8 @@ export const PlaysTable = defineEntity({
     wallet: wallet(),
     gameId: text(),
     startedAt: timestamp(),
+    /** Mode in which the wallet played when it started the play. */
+    mode: oneOf('regular', 'beta').default('regular'),
   },
   indexes: [index('create index plays_wallet on plays (wallet, started_at desc) include (id)')],
 });
@@ -188,8 +231,10 @@ export const ScoresTable = defineEntity({
     score: bigint(),
     /** The score on the common scale from 0 to 10,000. */
     normalized: integer(),
-    /** Points that the wallet received, after the daily caps; 0 for a score that was held or rejected. */
+    /** Points that the wallet received, after the daily caps; 0 for a score that was held or rejected. A void does not change this number. */
     points: integer(),
+    /** Why an accepted score gave no points; null when it gave points, and for a score that was never accepted. */
+    noPointsReason: oneOf('game-earns-nothing', 'low-score', 'game-cap', 'daily-cap').nullable(),
     /** Whether the score was the best of the wallet in the game when it was accepted. */
     personalBest: boolean(),
     /** held: a moderator must decide. rejected: a moderator refused a held score. voided: an accepted score was cancelled. */
@@ -215,20 +260,40 @@ export const ScoresTable = defineEntity({
     index("create index scores_held on scores (at) where status = 'held'"),
     index('create unique index scores_idempotency on scores (wallet, idempotency_key) where idempotency_key is not null'),
     index('create unique index scores_play on scores (play_id) where play_id is not null'),
-    index('create index scores_wallet_game on scores (wallet, game_id)'),
+    index('create index scores_wallet_game on scores (wallet, game_id, normalized, day, id)'),
   ],
+});
+
+/** A row says that a void was undone. It holds the void, because the row of the score then holds the restoration in its place. */
+export const ScoreRestorationsTable = defineEntity({
+  name: 'ScoreRestorations',
+  tableName: 'score_restorations',
+  properties: {
+    scoreId: reference(ScoresTable, 'score_id').primary(),
+    /** Points of the score before its void. */
+    points: integer(),
+    voidedAt: timestamp(),
+    voidedBy: text(),
+    restoredAt: timestamp(),
+    restoredBy: text(),
+    reason: text(),
+  },
+  checks: checks('points >= 0'),
 });
 
 /** Tables of this area. */
 export const arcadeTables = [
   ArcadeEventsTable,
+  ScheduledThemesTable,
   GamesTable,
   CabinetsTable,
   GameCountersTable,
+  GamePlayersTable,
   GameRecordsTable,
   GameRecordErasuresTable,
   GameStatesTable,
   GameVersionsTable,
   PlaysTable,
   ScoresTable,
+  ScoreRestorationsTable,
 ] as const;

@@ -1,37 +1,47 @@
 import { z } from 'zod';
-import { Count, Slug } from '#lib/scalars.ts';
+import { Count, Instant, Points, Slug } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
+import { ScoreRank, ScoreReceipt } from './scores/schemas.ts';
 
 /** A wallet's address. Checks only the length, because the request that caused the event has validated the address. */
 const Address = z.string().min(1).max(64);
 const Key = z.string().min(1).max(64);
 
-/** One accepted score. `score` is the normalized score, 0–10,000. */
-export const ScoreUpdate = z.strictObject({
-  wallet: Address,
-  gameId: Key,
-  score: Count,
-  scoreId: Key,
-  pointsAwarded: Count,
-  personalBest: z.boolean(),
-});
-export type ScoreUpdate = z.infer<typeof ScoreUpdate>;
+/** Maximum items in one outbox row. */
+const MAX_ITEMS = 500;
 
-/** One accepted score in the public broadcast. `rank`: the wallet's all-time rank in the game; null while the game's board is being rebuilt. */
-export const RankedScore = z.strictObject({ wallet: Address, gameId: Key, score: Count, rank: Count.nullable() });
-export type RankedScore = z.infer<typeof RankedScore>;
+/** A wallet's line on the all-time board of a game changed. `score`: the value on the board, 0–10,000; null when the wallet left the board. */
+const BoardChange = z.strictObject({ wallet: Address, gameId: Key, score: Count.nullable() });
+export type BoardChange = z.infer<typeof BoardChange>;
 
-/**
- * Emitted once per committed batch of scores, addressed to no wallet. The publisher (workers/publish-events.ts) derives the public broadcast and the
- * messages to each wallet from this event.
- */
+/** A board change with the rank of the wallet after the change; null when the wallet left the board, or while the board is being rebuilt. */
+export const RankedChange = BoardChange.extend({ rank: Count.nullable() });
+
 export const scoreUpdate = event({
   type: 'score_update',
   category: 'gameplay',
   summary:
-    'Scores were accepted. All clients get the best of them at most 20 times a second, as { wallet, gameId, score, rank }. The streams of a wallet also get each of its own scores with all fields.',
-  payload: z.strictObject({ updates: z.array(ScoreUpdate).min(1).max(500) }),
+    'All-time boards of games changed, by a new best score, a decision, a void, a restored score or a ban. Sent at most 20 times a second, with the latest change of each wallet and game, at most 100. `score` and `rank` are null when the wallet left the board. Ranks are those after the change; overtaken wallets are not listed, so order the board by score. `more` lists the games with further changes: read their boards again.',
+  payload: z.strictObject({ updates: z.array(RankedChange).max(100), more: z.array(Key).optional() }),
 });
+
+/** An outbox row of `score_update`: the changes of one transaction. The publisher adds the ranks and joins the rows of one tick. */
+export const boardChanges = event({ ...scoreUpdate, payload: z.strictObject({ changes: z.array(BoardChange).min(1).max(MAX_ITEMS) }) });
+
+export const scoreRecorded = event({
+  type: 'score_recorded',
+  category: 'gameplay',
+  summary:
+    'A score was recorded: accepted or held. Has the fields of the response to `POST /arcade/score`. Sent once per score, only to the wallet that submitted it. `rank` is null while the ranks cannot be read.',
+  payload: z.strictObject({ gameId: Key, ...ScoreReceipt.shape, rank: ScoreRank.nullable() }),
+});
+
+/** A recorded score of an outbox row, without the rank. */
+const RecordedScore = scoreRecorded.payload.omit({ rank: true }).extend({ wallet: Address });
+export type RecordedScore = z.infer<typeof RecordedScore>;
+
+/** An outbox row of `score_recorded`: the scores of one transaction. The publisher adds the ranks and sends each score to its wallet. */
+export const recordedScores = event({ ...scoreRecorded, payload: z.strictObject({ scores: z.array(RecordedScore).min(1).max(MAX_ITEMS) }) });
 
 export const scoreHeld = event({
   type: 'score_held',
@@ -43,13 +53,14 @@ export const scoreHeld = event({
 export const scoreDecided = event({
   type: 'score_decided',
   category: 'gameplay',
-  summary: 'A held score was accepted or rejected, or an accepted score was voided. Sent only to the wallet that submitted it.',
+  summary:
+    'A held score was accepted or rejected, an accepted score was voided, or a voided score was restored. Sent only to the wallet that submitted it.',
   payload: z.strictObject({
     scoreId: Key,
     gameId: Key,
-    decision: z.enum(['accepted', 'rejected', 'voided']),
+    decision: z.enum(['accepted', 'rejected', 'voided', 'restored']),
     /** Points that this decision gave to the wallet. Negative when the decision took points back. */
-    pointsAwarded: Count,
+    pointsAwarded: Points,
     reason: z.string().optional(),
   }),
 });
@@ -65,7 +76,7 @@ export const arcadeEvent = event({
   type: 'arcade_event',
   category: 'system',
   summary: 'A one-time event of the arcade began, such as an animation or an announcement.',
-  payload: z.strictObject({ id: Key, name: z.string(), startsAt: z.iso.datetime(), endsAt: z.iso.datetime(), payload: z.unknown().optional() }),
+  payload: z.strictObject({ id: Key, name: z.string(), startsAt: Instant, endsAt: Instant, payload: z.unknown().optional() }),
 });
 
 export const themeChanged = event({
@@ -90,4 +101,14 @@ export const cabinetReleased = event({
 });
 
 /** Every event type of this area. */
-export const arcadeEvents = [scoreUpdate, scoreHeld, scoreDecided, gameState, arcadeEvent, themeChanged, cabinetPossessed, cabinetReleased];
+export const arcadeEvents = [
+  scoreUpdate,
+  scoreRecorded,
+  scoreHeld,
+  scoreDecided,
+  gameState,
+  arcadeEvent,
+  themeChanged,
+  cabinetPossessed,
+  cabinetReleased,
+];

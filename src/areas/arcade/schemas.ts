@@ -31,8 +31,8 @@ export const FreeJson = z.unknown().refine(isStorable, STORABLE);
 /** Any JSON object, up to 256 KB. */
 export const FreeObject = z.looseObject({}).refine(isStorable, STORABLE);
 
-/** Path parameter with a game's id. Accepts any string, so that an unknown id gets 404 even when its format is invalid. */
-export const GamePath = z.object({ id: z.string().meta({ description: 'The game’s id.', example: 'star-raiders' }) });
+/** Path parameter with a game's id. */
+export const GamePath = z.object({ id: Slug.meta({ description: 'The game’s id.', example: 'star-raiders' }) });
 
 /** Fields of a game for the examples below. */
 const EXAMPLE = {
@@ -105,13 +105,27 @@ export const PlayReceipt = z
 export const GameStatsView = z
   .strictObject({
     gameId: Slug,
-    totalPlays: Count.meta({ example: 1_204 }),
-    uniquePlayers: Count.meta({ description: 'Wallets on the game’s all-time board.', example: 311 }),
-    totalScores: Count.meta({ description: 'Accepted scores.', example: 988 }),
-    averageScore: z.number().nullable().meta({ description: 'Average normalized score; null while there are no scores.', example: 4_210.55 }),
-    bestScore: Count.nullable().meta({ description: 'Highest normalized score; null while there are no scores.', example: 9_871 }),
+    totalPlays: Count.min(0).meta({ description: 'Plays in regular mode. A score without a play counts as a play.', example: 1_204 }),
+    uniquePlayers: Count.min(0).meta({ description: 'Wallets with at least one of these plays.', example: 311 }),
+    totalScores: Count.min(0).meta({
+      description:
+        'Accepted scores in regular mode. Beta, held, rejected and voided scores do not count, so there are at most as many scores as plays.',
+      example: 988,
+    }),
+    averageScore: z
+      .number()
+      .min(0)
+      .max(SCALE)
+      .nullable()
+      .meta({ description: 'Average normalized value of these scores, rounded to two decimals; null while there are none.', example: 4_210.55 }),
+    bestScore: Count.min(0)
+      .max(SCALE)
+      .nullable()
+      .meta({ description: 'Highest normalized value of these scores; null while there are none.', example: 9_871 }),
   })
   .meta({ id: 'GameStats' });
+
+export const StateInput = z.unknown().meta({ description: 'The state: any JSON value.', example: { level: 3, coins: 120 } });
 
 export const StateView = z
   .strictObject({
@@ -143,3 +157,13 @@ export const RecordReceipt = z
     recordedAt: Instant,
   })
   .meta({ id: 'RecordReceipt' });
+
+/** A record of a hash chain with its content. */
+export const RecordView = RecordReceipt.extend({
+  contentHash: Hash.meta({ description: 'SHA-256(salt ‖ the record as canonical JSON, RFC 8785), in hex.' }),
+  salt: Hash.nullable().meta({ description: 'Random bytes of this record, in hex; null when the record is erased.' }),
+  record: z
+    .looseObject({})
+    .nullable()
+    .meta({ description: 'The record; null when it is erased.', example: { level: 3, coins: 120 } }),
+}).meta({ id: 'Record' });

@@ -1,12 +1,14 @@
+import { z } from 'zod';
 import { ensurePlayer } from '#areas/points';
 import { fail } from '#lib/errors.ts';
-import { createSession } from '#platform/auth/session-store.ts';
-import { endSession, sessionOf, startSession } from '#platform/auth/sessions.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { createSession, listedIdOf, listSessions, SessionStore } from '#platform/auth/session-store.ts';
+import { endSession, sessionIdOf, sessionOf, startSession } from '#platform/auth/sessions.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { peekHolding } from '#platform/solana/token-gate.ts';
 import { consumeNonce, issueNonce } from './nonces.ts';
 import { checkProof, proofRefused } from './proof.ts';
-import { Me, SignedIn, SignedOut, SignInNonce, SignInProof } from './schemas.ts';
+import { Me, OwnSession, SessionPath, SignedIn, SignedOut, SignInNonce, SignInProof } from './schemas.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -54,7 +56,7 @@ const logout = route({
   path: '/auth/logout',
   auth: 'session',
   summary: 'Sign out',
-  description: 'Ends the session in all processes and clears its cookie.',
+  description: 'Ends the session in all processes, with its event streams and WebSockets, and clears its cookie.',
   returns: { 200: SignedOut },
   fails: [],
   handler: async ({ ctx }) => {
@@ -84,5 +86,41 @@ const me = route({
   },
 });
 
+const getSessions = route({
+  method: 'get',
+  path: '/me/sessions',
+  auth: 'session',
+  summary: 'List the caller’s sessions',
+  description: 'Newest first. Sessions that have ended or expired are not listed.',
+  query: PageQuery,
+  returns: { 200: z.array(OwnSession) },
+  fails: [],
+  handler: async ({ app, wallet, query, ctx }) => {
+    const { sessions, total } = await listSessions(app.db, wallet, query.limit, query.offset);
+    const own = listedIdOf(sessionIdOf(ctx) ?? '');
+    return reply(
+      200,
+      sessions.map((session) => ({ ...session, current: session.id === own })),
+      { 'X-Total-Count': String(total) },
+    );
+  },
+});
+
+const deleteSession = route({
+  method: 'delete',
+  path: '/me/sessions/{id}',
+  auth: 'session',
+  summary: 'End one of the caller’s sessions',
+  description: 'Ends the session in all processes, with its event streams and WebSockets. Ending the session of this request also clears its cookie.',
+  params: SessionPath,
+  returns: { 204: null },
+  fails: [404],
+  handler: async ({ app, wallet, params, ctx }) => {
+    if (!(await new SessionStore(app).endListed(wallet, params.id))) throw fail(404, 'there is no such session');
+    if (params.id === listedIdOf(sessionIdOf(ctx) ?? '')) await endSession(ctx);
+    return reply(204, null);
+  },
+});
+
 /** The routes of sign-in and sign-out, by caller. */
-export const authRoutes = { public: [nonce, verify], session: [logout, me] };
+export const authRoutes = { public: [nonce, verify], session: [logout, me, getSessions, deleteSession] };

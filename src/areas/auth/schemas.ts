@@ -73,6 +73,26 @@ export const SignedIn = z
 
 export const SignedOut = z.object({ signedOut: z.literal(true) }).meta({ id: 'SignedOut' });
 
+const SessionId = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'must be an id of GET /me/sessions')
+  .meta({
+    description: 'Id of the session. It is not the value of the cookie and cannot be used to sign in.',
+    example: '9f86d081884c7d65'.repeat(4),
+  });
+
+export const SessionPath = z.strictObject({ id: SessionId });
+
+export const OwnSession = z
+  .object({
+    id: SessionId,
+    createdAt: Instant,
+    lastExtendedAt: Instant,
+    expiresAt: Instant,
+    current: z.boolean().meta({ description: 'Whether this request uses the session.' }),
+  })
+  .meta({ id: 'OwnSession' });
+
 export const Me = z
   .object({
     wallet: Wallet,

@@ -3,7 +3,8 @@ import { tryLockBattle } from '#areas/arcade';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
-import { battleResult } from './events.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { battleExpired, battleResult } from './events.ts';
 import { build } from './rows.ts';
 import { COUNTED_SCORES } from './tally.ts';
 
@@ -14,11 +15,11 @@ const selectDue = statement<{ one: number }>(
   'find_due_battles',
   `select 1 as one from battles where state in ('open', 'running') and due_at <= (select app_now()) limit 1`,
 );
-const expire = statement<{ id: string }>(
+const expire = statement<{ battleId: string; gameId: string }>(
   'expire_battles',
   `with due as (
      select id from battles where state = 'open' and due_at <= (select app_now()) order by due_at limit ${MAX_BATTLES} for update skip locked)
-   update battles b set state = 'expired', ended_at = app_now() from due where b.id = due.id returning b.id`,
+   update battles b set state = 'expired', ended_at = app_now() from due where b.id = due.id returning b.id as "battleId", b.game_id as "gameId"`,
 );
 
 // Takes the exclusive lock of each battle that is over. Every transaction that appends a score of a battle takes the shared lock of the battle before
@@ -49,8 +50,15 @@ const decide = statement<{ battleId: string; wallet: string; score: number | nul
  */
 export async function advanceBattles(app: App): Promise<void> {
   if ((await app.db.query(selectDue)).length === 0) return;
-  while ((await app.tx((tx) => tx.query(expire))).length === MAX_BATTLES);
+  while ((await app.tx(expireOpen)) === MAX_BATTLES);
   while ((await finishEnded(app)) === MAX_BATTLES);
+}
+
+/** Expires open battles whose time is over. @returns number of expired battles */
+async function expireOpen(tx: Tx): Promise<number> {
+  const expired = await tx.query(expire);
+  tx.emitAll(battleExpired, expired);
+  return expired.length;
 }
 
 /** Finishes running battles whose time is over. @returns number of finished battles */

@@ -12,13 +12,13 @@ const lockRunning = statement<{ id: string }>(
 );
 
 // A score counts if the time of its activity is between the start and the end of the battle. A void subtracts a score that counted, and recomputes
-// the seat's best score if the voided score may have been the best. `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached
+// the seat's best score if the voided score may have been the best. A restored score is added again. `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached
 // while the tables were small.
 const count = statement<{ id: string }>(
   'count_battle_scores',
   `with change as (
-     select s.battle_id, s.wallet, sum(case k.kind when 'score' then 1 else -1 end)::int as scores,
-       max(s.normalized) filter (where s.status = 'accepted') as best, max(s.normalized) filter (where k.kind = 'void') as voided
+     select s.battle_id, s.wallet, sum(case when k.kind in ('score', 'restore') then 1 else -1 end)::int as scores,
+       max(s.normalized) filter (where s.status = 'accepted') as best, max(s.normalized) filter (where k.kind in ('void', 'second-void')) as voided
      from unnest($1::text[], $2::text[]) as k(kind, source_id)
      cross join lateral (select battle_id, wallet, normalized, status from scores where id = k.source_id::uuid offset 0) s
      cross join lateral (select started_at, due_at from battles where id = s.battle_id and state = 'running' offset 0) b

@@ -58,6 +58,7 @@ export const BattleSeatsTable = defineEntity({
   },
   checks: checks('seat >= 1 and seat <= 16'),
   uniques: [{ name: 'battle_seats_battle_id_seat_key', properties: ['battleId', 'seat'] }],
+  indexes: [index('create index battle_seats_wallet on battle_seats (wallet, battle_id desc)')],
 });
 
 /** Tables of this area. */

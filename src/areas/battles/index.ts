@@ -2,3 +2,5 @@
 export { admitScores } from './admit.ts';
 export { advanceBattles } from './advance.ts';
 export { battleConsumer } from './consumer.ts';
+export { listActiveBattles } from './list-active.ts';
+export { BattleView } from './schemas.ts';

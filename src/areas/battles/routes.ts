@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { type Game, invalidateGames, loadGames } from '#areas/arcade';
 import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
 import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { type Battle, listActive, readBattle } from './rows.ts';
+import { type Battle, listActive, listOwn, readBattle } from './rows.ts';
 import { BattlePath, BattlesQuery, BattleTerms, BattleView, presentBattle } from './schemas.ts';
 import { createBattle, joinBattle, MAX_OWN_BATTLES, startBattle } from './seats.ts';
 
@@ -65,7 +66,7 @@ const getBattle = route({
   summary: 'Read a battle',
   description:
     'Lists the participants with the best normalized score of each that was accepted between start and end. A held score counts if it is accepted before ' +
-    'the end. A score that is voided before the result does not count. A result never changes. The events `battle_started` and `battle_result` announce the start and the result.',
+    'the end. A score that is voided before the result does not count. A result never changes. The events `battle_created`, `battle_joined`, `battle_started`, `battle_result` and `battle_expired` announce each change.',
   params: BattlePath,
   returns: { 200: BattleView },
   fails: [404],
@@ -74,6 +75,21 @@ const getBattle = route({
     const battle = await readBattle(app.db, params.id);
     if (!battle) throw fail(404, 'no such battle');
     return reply(200, await present(app, battle));
+  },
+});
+
+const getOwn = route({
+  method: 'get',
+  path: '/me/battles',
+  auth: 'session',
+  summary: 'List the battles in which the caller has a seat, newest first',
+  description: 'Lists battles of every status.',
+  query: PageQuery,
+  returns: { 200: z.array(BattleView) },
+  fails: [],
+  handler: async ({ app, query, wallet }) => {
+    const { battles, total } = await listOwn(app.db, wallet, query.limit, query.offset);
+    return reply(200, await Promise.all(battles.map((battle) => present(app, battle))), { 'X-Total-Count': String(total) });
   },
 });
 
@@ -104,4 +120,4 @@ const postStart = route({
 });
 
 /** The endpoints of battles, grouped by the callers that may use them. */
-export const battleRoutes = { public: [getActive, getBattle], session: [postBattle, postJoin, postStart] };
+export const battleRoutes = { public: [getActive, getBattle], session: [getOwn, postBattle, postJoin, postStart] };

@@ -83,5 +83,20 @@ export async function listActive(
   return { battles: rows, total: count?.n ?? 0 };
 }
 
+// Counts the seats and reads the page from the index on the seats of a wallet. Later ids of battles sort after earlier ids.
+const selectOwn = statement<{ total: number; id: string | null }>(
+  'select_own_battles',
+  `select n.total, p.id from (select count(*)::int as total from battle_seats where wallet = $1) n
+   left join lateral (select battle_id::text as id from battle_seats where wallet = $1 order by battle_id desc limit $2 offset $3) p on true`,
+);
+
+/** Reads a page of the battles in which a wallet has a seat, newest first, and the number of all of them. */
+export async function listOwn(db: Queryable, wallet: string, limit: number, offset: number): Promise<{ battles: Battle[]; total: number }> {
+  const found = await db.query(selectOwn, [wallet, limit, offset]);
+  const ids = found.flatMap(({ id }) => id ?? []);
+  const rows = ids.length === 0 ? [] : await run(db, battles.where('b.id', 'in', ids).orderBy('b.id', 'desc'));
+  return { battles: rows, total: found[0]?.total ?? 0 };
+}
+
 /** Builds the query for the number `n` of open and running battles that a wallet created. */
 export const countOwn = (wallet: string) => active.where('created_by', '=', wallet).select(countBattles);

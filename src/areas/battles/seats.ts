@@ -5,7 +5,7 @@ import { newId } from '#lib/ids.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { battleStarted } from './events.ts';
+import { battleCreated, battleJoined, battleStarted } from './events.ts';
 import { type Battle, build, countOwn, readBattle } from './rows.ts';
 import type { BattleTerms } from './schemas.ts';
 
@@ -59,7 +59,9 @@ export async function createBattle(tx: Tx, wallet: string, { gameId, maxPlayers,
   if (!own || own.n >= MAX_OWN_BATTLES) throw fail(409, `a wallet can have at most ${MAX_OWN_BATTLES} open or running battles, wait until one ends`);
   const id = newId();
   await tx.query(insertBattle, [id, gameId, wallet, maxPlayers, durationSec]);
-  return await reread(tx, id);
+  const battle = await reread(tx, id);
+  tx.emit(battleCreated, { battleId: id, gameId, createdBy: wallet, maxPlayers, durationSec, expiresAt: battle.dueAt });
+  return battle;
 }
 
 /**
@@ -74,9 +76,11 @@ export async function joinBattle(tx: Tx, wallet: string, id: string): Promise<Ba
   if (participants.some((seat) => seat.wallet === wallet)) return battle;
   if (battle.status === 'running' && participants.length >= maxPlayers) throw fail(409, 'the battle is full');
   refuseUnlessOpen(battle, 'joined');
-  const seat = { battle_id: id, seat: participants.length + 1, wallet, joined_at: sql<string>`date_trunc('milliseconds', app_now())` };
-  await run(tx, build.insertInto('battle_seats').values(seat));
-  return participants.length + 1 < maxPlayers ? await reread(tx, id) : await startNow(tx, id);
+  const seat = participants.length + 1;
+  const row = { battle_id: id, seat, wallet, joined_at: sql<string>`date_trunc('milliseconds', app_now())` };
+  await run(tx, build.insertInto('battle_seats').values(row));
+  tx.emit(battleJoined, { battleId: id, gameId: battle.gameId, wallet, seat, seatsLeft: maxPlayers - seat });
+  return seat < maxPlayers ? await reread(tx, id) : await startNow(tx, id);
 }
 
 /**

@@ -4,20 +4,11 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { ParsedBurn } from '#platform/solana/burn-instructions.ts';
 import { burnRecorded } from './events.ts';
+import type { FinalizedTransaction } from './finalized-transaction.ts';
 import { countChanges } from './ranges.ts';
+import { deleteCreditedRefusals, recordRefusals } from './refusals.ts';
 import { BURN_SOURCES, type BurnBoard, type BurnSource } from './schemas.ts';
 import { selectBurnsWithValidSource } from './sources.ts';
-
-/** A finalized transaction and its burns; `burns` is empty when the transaction contains none. */
-export interface FinalizedTransaction {
-  readonly signature: string;
-  readonly slot: number;
-  /** Time of the transaction's block, ms since 1970. */
-  readonly at: number;
-  /** The event and the source that the memo names; null without a valid burn memo. */
-  readonly memo: { readonly event: string; readonly source: BurnSource } | null;
-  readonly burns: readonly ParsedBurn[];
-}
 
 /** A burn whose memo names an event that was active at the time of the burn's block. */
 interface BurnCandidate extends ParsedBurn {
@@ -79,30 +70,43 @@ const min = (a: bigint, b: bigint) => (a < b ? a : b);
 
 /**
  * Credits the burns of finalized transactions and marks the transactions as read, in one database commit. Credits each burn once, even when several
- * runs are concurrent. Ignores burns whose event was not active at the time of their block.
+ * runs are concurrent. Stores the burns that cannot be credited with the reasons, for example burns whose event was not active at the time of their
+ * block.
  * @param mint address of the token that counts; burns of other tokens are ignored
  */
 export async function creditBurns(app: App, mint: string, transactions: readonly FinalizedTransaction[]): Promise<void> {
   if (transactions.length === 0) return;
   await app.tx(async (tx) => {
     const events = await lockEvents(tx, transactions);
-    const candidates = selectCandidates(transactions, mint, events);
+    const eventOf = (transaction: FinalizedTransaction) => countedEvent(transaction, mint, events);
+    const candidates = selectCandidates(transactions, eventOf);
     if (candidates.length > 0) await recordBurns(tx, candidates, events);
+    await recordRefusals(tx, mint, transactions, (transaction) => eventOf(transaction) !== null);
     await tx.query(markRead, [transactions.map(({ signature }) => signature)]);
   });
 }
 
 async function lockEvents(tx: Tx, transactions: readonly FinalizedTransaction[]): Promise<Map<string, OpenBurnEvent>> {
-  const ids = new Set(transactions.flatMap(({ memo, burns }) => (memo && burns.length > 0 ? [memo.event] : [])));
+  const ids = new Set(transactions.flatMap(({ memo, burns }) => (typeof memo !== 'string' && burns.length > 0 ? [memo.event] : [])));
   if (ids.size === 0) return new Map();
   return new Map((await tx.query(lockOpenEvents, [[...ids]])).map((event) => [event.id, event]));
 }
 
-/** Returns the burns whose event has the given mint and was active at the time of the block, oldest first. */
-function selectCandidates(transactions: readonly FinalizedTransaction[], mint: string, events: ReadonlyMap<string, OpenBurnEvent>): BurnCandidate[] {
-  const found = transactions.flatMap(({ signature, slot, at, memo, burns }): BurnCandidate[] => {
-    const event = memo && events.get(memo.event);
-    if (!event || event.mint !== mint || at < event.since || at >= event.until) return [];
+/** Returns the event for which the burns of a transaction count: it has the given mint and was active at the time of the block. */
+function countedEvent({ memo, at }: FinalizedTransaction, mint: string, events: ReadonlyMap<string, OpenBurnEvent>): OpenBurnEvent | null {
+  const event = typeof memo === 'string' ? undefined : events.get(memo.event);
+  return event && event.mint === mint && at >= event.since && at < event.until ? event : null;
+}
+
+/** Returns the burns that count, oldest first. */
+function selectCandidates(
+  transactions: readonly FinalizedTransaction[],
+  eventOf: (transaction: FinalizedTransaction) => OpenBurnEvent | null,
+): BurnCandidate[] {
+  const found = transactions.flatMap((transaction): BurnCandidate[] => {
+    const { signature, slot, at, memo, burns } = transaction;
+    const event = eventOf(transaction);
+    if (event === null || typeof memo === 'string') return [];
     return burns.map((burn) => ({ ...burn, signature, slot, at, event: event.id, claimedSource: memo.source }));
   });
   return found.sort((a, b) => a.slot - b.slot);
@@ -126,6 +130,7 @@ async function recordBurns(tx: Tx, candidates: readonly BurnCandidate[], events:
   const isNew = new Set(inserted.map(keyOf));
   const newBurns = candidates.filter((one) => isNew.has(keyOf(one)));
   if (newBurns.length === 0) return;
+  await deleteCreditedRefusals(tx, newBurns);
   await addToTotals(
     tx,
     newBurns.map((one) => ({ event: one.event, wallet: one.wallet, amount: one.amount, source: sourceOf(one) })),

@@ -15,6 +15,7 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
+import { REFUSALS } from './schemas.ts';
 
 /** A row is the progress of the worker in the transaction history of a mint. */
 export const BurnCursorsTable = defineEntity({
@@ -66,6 +67,7 @@ export const BurnEventsTable = defineEntity({
   indexes: [
     index("create index burn_events_begun on burn_events (activated_at desc) where state <> 'pending'"),
     index("create unique index burn_events_one_active on burn_events ((true)) where state = 'active'"),
+    index("create index burn_events_ended on burn_events (mint, ends_at) where state = 'ended'"),
     index("create index burn_events_pending on burn_events (created_by, created_at) where state = 'pending'"),
     index("create index burn_events_watched on burn_events (mint) where state <> 'pending' and final_at is null"),
   ],
@@ -106,6 +108,51 @@ export const BurnRangesTable = defineEntity({
     n: integer(),
   },
   checks: checks('n >= 0'),
+});
+
+/** A row is a transaction of a mint whose memo names no open event. It is read only to list its burns as refused. */
+export const BurnRefusalCandidatesTable = defineEntity({
+  name: 'BurnRefusalCandidates',
+  tableName: 'burn_refusal_candidates',
+  properties: {
+    signature: byteText().primary(),
+    mint: wallet(),
+    slot: bigint(),
+    /** Number of attempts to read the transaction. */
+    tries: integer().default(0),
+    /** Time from which a run may read the transaction. A run that leases the transaction sets a later time. */
+    nextAt: timestamp().defaultRaw('app_now()'),
+    foundAt: timestamp().defaultRaw('app_now()'),
+    /** Time at which the transaction was read; null before. */
+    readAt: timestamp().nullable(),
+  },
+  indexes: [
+    index('create index burn_refusal_candidates_read on burn_refusal_candidates (read_at) where read_at is not null'),
+    index('create index burn_refusal_candidates_unread on burn_refusal_candidates (mint, slot) where read_at is null'),
+  ],
+});
+
+/** A row is a burn instruction that counts for no event. */
+export const BurnRefusalsTable = defineEntity({
+  name: 'BurnRefusals',
+  tableName: 'burn_refusals',
+  properties: {
+    signature: byteText().primary(),
+    /** Position of the instruction among the instructions of its transaction. */
+    index: smallint().primary(),
+    wallet: wallet(),
+    mint: wallet(),
+    /** Base units. */
+    amount: numeric(),
+    /** The event that the memo names, which may not exist; null when no valid memo names an event. */
+    eventId: uuid().nullable(),
+    reason: oneOf(...REFUSALS),
+    slot: bigint(),
+    blockTime: timestamp(),
+    recordedAt: timestamp().defaultRaw('app_now()'),
+  },
+  checks: checks('amount > (0)::numeric'),
+  indexes: [index('create index burn_refusals_wallet on burn_refusals (wallet, block_time desc, signature, index)')],
 });
 
 /** A row is the sum of a wallet's burns on one board of an event. */
@@ -177,6 +224,8 @@ export const burnsTables = [
   BurnEventsTable,
   BurnGapsTable,
   BurnRangesTable,
+  BurnRefusalCandidatesTable,
+  BurnRefusalsTable,
   BurnStandingsTable,
   BurnTransactionsTable,
   BurnsTable,

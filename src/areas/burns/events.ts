@@ -1,22 +1,22 @@
 import { z } from 'zod';
+import { Count, Instant } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
 
 const Key = z.string().min(1).max(64);
 const Amount = z.string().regex(/^\d{1,40}$/);
-const At = z.iso.datetime();
 
 export const burnEventActivated = event({
   type: 'burn_event_activated',
   category: 'system',
   summary: 'A burn event started. Burns with its memo count until it ends.',
-  payload: z.strictObject({ burnEventId: Key, title: z.string(), mint: Key, endsAt: At }),
+  payload: z.strictObject({ burnEventId: Key, title: z.string(), mint: Key, endsAt: Instant }),
 });
 
 export const burnEventEnded = event({
   type: 'burn_event_ended',
   category: 'system',
   summary: 'A burn event ended. Burns from before its end may still be recorded.',
-  payload: z.strictObject({ burnEventId: Key, title: z.string(), burnTotal: Amount, participants: z.int() }),
+  payload: z.strictObject({ burnEventId: Key, title: z.string(), burnTotal: Amount, participants: Count }),
 });
 
 export const burnRecorded = event({

@@ -2,7 +2,8 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { parseBurns } from '#platform/solana/burn-instructions.ts';
 import type { RpcNode } from '#platform/solana/rpc-node.ts';
-import { creditBurns, type FinalizedTransaction } from './credit.ts';
+import { creditBurns } from './credit.ts';
+import type { FinalizedTransaction } from './finalized-transaction.ts';
 import type { BurnSource } from './schemas.ts';
 
 /** Maximum transactions per batch, maximum batches per run, and maximum concurrent requests to the RPC nodes. */
@@ -32,12 +33,15 @@ const MEMO = /^burn:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(referral|game
 
 /**
  * Parses the memos of a transaction.
- * @returns the event and the source if exactly one memo begins with `burn:` and this memo is valid; null otherwise
+ * @returns the event and the source if exactly one memo begins with `burn:` and this memo is valid; otherwise the fault
  */
 function parseBurnMemo(memos: readonly string[]): FinalizedTransaction['memo'] {
   const burnMemos = memos.filter((memo) => memo.startsWith('burn:'));
-  const [, event, source] = (burnMemos.length === 1 && MEMO.exec(burnMemos[0] ?? '')) || [];
-  return event && source ? { event, source: source as BurnSource } : null;
+  const [first] = burnMemos;
+  if (first === undefined) return 'no-memo';
+  if (burnMemos.length > 1) return 'several-memos';
+  const [, event, source] = MEMO.exec(first) ?? [];
+  return event && source ? { event, source: source as BurnSource } : 'invalid-memo';
 }
 
 /**
@@ -49,7 +53,9 @@ async function fetchBurns(app: App, mint: string, signature: string, slot: numbe
   const read = (from: RpcNode) => from.transaction(signature, 'finalized');
   const found = (await read(node)) ?? (second && (await read(second)));
   const parsed = found && parseBurns(found, mint);
-  return parsed && { signature, slot, at: parsed.at, memo: parseBurnMemo(parsed.memos), burns: parsed.burns };
+  if (!parsed) return null;
+  const { at, memos, burns, delegatedBurns } = parsed;
+  return { signature, slot, at, memo: parseBurnMemo(memos), burns, delegatedBurns };
 }
 
 /**
@@ -70,7 +76,7 @@ async function fetchAll(
       if (found) read.push(found);
       else if (isOverdue) {
         app.log.error({ signature }, 'a transaction that may contain a burn could not be read for a day; it is skipped');
-        read.push({ signature, slot, at: 0, memo: null, burns: [] });
+        read.push({ signature, slot, at: 0, memo: 'no-memo', burns: [], delegatedBurns: [] });
       }
       if (failures.length > 0) return;
     }
@@ -92,4 +98,32 @@ export async function readFoundBurns(app: App, mint: string): Promise<void> {
     if (failures.length > 0) throw failures[0];
     if (leased.length < MAX_BATCH_SIZE) return;
   }
+}
+
+// Leases transactions like `lease_burn_transactions`.
+const leaseCandidates = statement<LeasedTransaction>(
+  'lease_burn_refusal_candidates',
+  `update burn_refusal_candidates set tries = tries + 1, next_at = app_now() + interval '2 seconds' * power(2, least(tries, 5))
+   where signature = any(array(
+     select signature from burn_refusal_candidates where mint = $1 and read_at is null and next_at <= app_now()
+     order by slot limit ${MAX_BATCH_SIZE} for update skip locked))
+   returning signature, slot::float8 as slot, found_at <= app_now() - interval '1 day' as "isOverdue"`,
+);
+const markCandidatesRead = statement(
+  'mark_burn_refusal_candidates',
+  'update burn_refusal_candidates set read_at = app_now() where signature = any($1::text[]) and read_at is null',
+);
+
+/**
+ * Reads one batch of the transactions whose memo names no open event, and stores their burns as refused. One batch per run limits the requests to the
+ * RPC node that transactions of strangers cause.
+ * @throws the first error of a request, after the burns of the transactions that could be read are stored
+ */
+export async function readRefusalCandidates(app: App, mint: string): Promise<void> {
+  const leased = await app.tx((tx) => tx.query(leaseCandidates, [mint]));
+  if (leased.length === 0) return;
+  const { read, failures } = await fetchAll(app, mint, leased);
+  await creditBurns(app, mint, read);
+  if (read.length > 0) await app.tx((tx) => tx.query(markCandidatesRead, [read.map(({ signature }) => signature).sort()]));
+  if (failures.length > 0) throw failures[0];
 }

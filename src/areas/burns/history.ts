@@ -52,16 +52,30 @@ const insertGap = statement(
 );
 const build = queryBuilder([BurnGapsTable]);
 
-/** Selects the events that have started and are not final. Burns count from `since` on, ms since 1970. */
-const selectOpenEvents = statement<{ id: string; since: number }>(
-  'select_open_burn_events',
-  `select id::text, (extract(epoch from activated_at) * 1000)::float8 as since from burn_events where mint = $1 and state <> 'pending' and final_at is null`,
+/**
+ * Selects the events that are not final (open), and the events that ended less than a day ago, so that late burns are listed as refused. Burns count
+ * from `since` on, ms since 1970.
+ */
+const selectWatchedEvents = statement<{ id: string; since: number; isOpen: boolean }>(
+  'select_watched_burn_events',
+  `select id::text, (extract(epoch from activated_at) * 1000)::float8 as since, final_at is null as "isOpen" from burn_events
+   where mint = $1 and state <> 'pending' and (final_at is null or (state = 'ended' and ends_at > (select app_now()) - interval '1 day'))`,
 );
 const insertFound = statement(
   'insert_burn_transactions',
   `insert into burn_transactions (signature, mint, slot, block_time, likely)
    select f.signature, $1, f.slot, f.block_time, f.likely
    from unnest($2::text[], $3::int8[], $4::timestamptz[], $5::bool[]) as f(signature, slot, block_time, likely) order by 1 on conflict do nothing`,
+);
+
+/** Maximum unread transactions per mint in `burn_refusal_candidates`. While there are so many, further ones are not stored. */
+const MAX_REFUSAL_CANDIDATES = 5_000;
+const insertRefusalCandidates = statement(
+  'insert_burn_refusal_candidates',
+  `insert into burn_refusal_candidates (signature, mint, slot)
+   select f.signature, $1::text, f.slot from unnest($2::text[], $3::int8[]) as f(signature, slot)
+   where (select count(*) from (select from burn_refusal_candidates where mint = $1::text and read_at is null limit ${MAX_REFUSAL_CANDIDATES}) u)
+     < ${MAX_REFUSAL_CANDIDATES} order by 1 on conflict do nothing`,
 );
 
 /** Returns the gap that begins after the last transaction of a page. */
@@ -88,30 +102,32 @@ const listSignatures = (node: RpcNode, mint: string, page: HistoryPage) => node.
 const nodesWithMemos = perApp(() => new Set<RpcNode>());
 
 /**
- * Stores the transactions of a page that may contain a burn for an open event.
- * @returns start of the open event that started first, ms since 1970; null when no event is open
+ * Stores the transactions of a page that may contain a burn: those that may count for an open event, and those whose burns can only be refused.
+ * @returns start of the watched event that started first, ms since 1970; null when no event is watched
  */
 async function storeCandidates(app: App, tx: Tx, node: RpcNode, mint: string, listed: readonly HistoryEntry[]): Promise<number | null> {
   // Reads the events only after the RPC node has returned the page, so that an event that was activated before the blocks of the page is among them.
-  const events = await tx.query(selectOpenEvents, [mint]);
+  const events = await tx.query(selectWatchedEvents, [mint]);
   if (events.length === 0) return null;
   const hasMemos = app.state(nodesWithMemos);
   if (listed.some(({ memo }) => memo !== null)) hasMemos.add(node);
-  const namesEvent = (memo: string | null) => events.some(({ id }) => memo?.includes(`burn:${id}:`));
+  const open = events.filter(({ isOpen }) => isOpen);
+  const mayCount = ({ memo }: HistoryEntry) =>
+    memo === null ? open.length > 0 && !hasMemos.has(node) : open.some(({ id }) => memo.includes(`burn:${id}:`));
   const since = Math.min(...events.map((event) => event.since));
-  const found = listed.filter(
-    ({ failed, memo, blockTime }) =>
-      !failed && (blockTime === null || blockTime * 1_000 >= since) && (memo === null ? !hasMemos.has(node) : namesEvent(memo)),
-  );
-  if (found.length > 0) {
+  const found = listed.filter(({ failed, blockTime }) => !failed && (blockTime === null || blockTime * 1_000 >= since));
+  const likely = found.filter(mayCount);
+  const others = found.filter((entry) => !mayCount(entry));
+  if (likely.length > 0) {
     await tx.query(insertFound, [
       mint,
-      found.map(({ signature }) => signature),
-      found.map(({ slot }) => slot),
-      found.map(({ blockTime }) => (blockTime === null ? null : new Date(blockTime * 1_000).toISOString())),
-      found.map(({ memo }) => memo !== null),
+      likely.map(({ signature }) => signature),
+      likely.map(({ slot }) => slot),
+      likely.map(({ blockTime }) => (blockTime === null ? null : new Date(blockTime * 1_000).toISOString())),
+      likely.map(({ memo }) => memo !== null),
     ]);
   }
+  if (others.length > 0) await tx.query(insertRefusalCandidates, [mint, others.map(({ signature }) => signature), others.map(({ slot }) => slot)]);
   return since;
 }
 

@@ -1,11 +1,16 @@
 import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { readFoundBurns } from './found-burns.ts';
+import { readFoundBurns, readRefusalCandidates } from './found-burns.ts';
 import { fillGaps, listNewest } from './history.ts';
 
+// Mints with an open event; and once per minute, when the cursor is due, mints with an event that ended less than a day ago, so that late burns are
+// listed as refused.
 const selectWatched = statement<{ mint: string; ended: boolean }>(
   'select_watched_mints',
-  `select mint, bool_or(state = 'ended') as ended from burn_events where state <> 'pending' and final_at is null group by mint order by mint`,
+  `select mint, bool_or(state = 'ended' and final_at is null) as ended from burn_events e
+   where state <> 'pending' and (final_at is null or (state = 'ended' and ends_at > (select app_now()) - interval '1 day'
+     and exists (select from burn_cursors c where c.mint = e.mint and c.deep_at <= (select app_now()))))
+   group by mint order by mint`,
 );
 /**
  * Marks ended events as final. An event is final when the history of its mint is listed up to 5 minutes after the end of the event, and all
@@ -26,16 +31,23 @@ const purgeExpired = statement(
   `delete from burn_transactions where signature = any(array(
      select signature from burn_transactions where read_at < app_now() - interval '1 day' order by read_at limit 1000 for update skip locked))`,
 );
-const selectOldestRead = statement<{ old: boolean }>(
-  'select_oldest_read_burn_transaction',
-  `select read_at < app_now() - interval '1 day' as old from burn_transactions where read_at is not null order by read_at limit 1`,
+const purgeCandidates = statement(
+  'purge_burn_refusal_candidates',
+  `delete from burn_refusal_candidates where signature = any(array(
+     select signature from burn_refusal_candidates where read_at < app_now() - interval '1 day' order by read_at limit 1000 for update skip locked))`,
+);
+const selectExpired = statement<{ transactions: boolean; candidates: boolean }>(
+  'select_expired_burn_transactions',
+  `select exists (select from burn_transactions where read_at < (select app_now()) - interval '1 day') as transactions,
+     exists (select from burn_refusal_candidates where read_at < (select app_now()) - interval '1 day') as candidates`,
 );
 
 /** Whether a call of `ingestBurns` is running in this process. */
 const progress = perApp(() => ({ isRunning: false }));
 
 /**
- * Reads finalized burns from the chain and credits them, while an event has started and is not final. Credits each burn exactly once, even after a
+ * Reads finalized burns from the chain and credits them, while an event has started and is not final. Stores burns that cannot be credited, until a
+ * day after the end of the last event. Credits each burn exactly once, even after a
  * crash or with concurrent runs in several processes. Returns at once if another call is running in this process.
  */
 export async function ingestBurns(app: App): Promise<void> {
@@ -44,7 +56,9 @@ export async function ingestBurns(app: App): Promise<void> {
   state.isRunning = true;
   try {
     for (const { mint, ended } of await app.db.query(selectWatched)) await ingestMint(app, mint, ended);
-    if ((await app.db.query(selectOldestRead))[0]?.old) await app.tx((tx) => tx.query(purgeExpired));
+    const [expired] = await app.db.query(selectExpired);
+    if (expired?.transactions) await app.tx((tx) => tx.query(purgeExpired));
+    if (expired?.candidates) await app.tx((tx) => tx.query(purgeCandidates));
   } finally {
     state.isRunning = false;
   }
@@ -67,6 +81,8 @@ async function ingestMint(app: App, mint: string, ended: boolean): Promise<void>
   for (const step of ended ? [readChainHead, ...steps] : steps) await step().catch((error: unknown) => failures.push(error));
   if (ended) await finalizeEvents(app, mint, failures.length > 0 ? 0 : chainHead.at);
   if (failures.length > 0) throw failures[0];
+  // Comes last, because it must not delay credited burns or the end of an event.
+  await readRefusalCandidates(app, mint);
 }
 
 /**

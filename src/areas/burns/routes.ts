@@ -5,8 +5,21 @@ import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readBurnBoard, readBurnRank } from './boards.ts';
 import { activateEvent, createEvent, endEvent, MAX_PENDING } from './lifecycle.ts';
+import { listRefusals } from './refusals.ts';
 import { listStartedEvents, presentEvent, readActiveEvent, readEvent } from './rows.ts';
-import { type BurnBoard, BurnBoardQuery, BurnEventTerms, BurnEventView, BurnPath, BurnRank, BurnStanding } from './schemas.ts';
+import {
+  type BurnBoard,
+  BurnBoardQuery,
+  BurnEventTerms,
+  BurnEventView,
+  BurnPath,
+  BurnRank,
+  BurnStanding,
+  BurnTransaction,
+  BurnTransactionRequest,
+  RefusedBurn,
+} from './schemas.ts';
+import { BUILD_LIMIT, buildBurnTransaction } from './unsigned-transaction.ts';
 
 /** Cache-Control: clients must revalidate a response before they use it again. */
 const REVALIDATE = 'no-cache';
@@ -135,6 +148,35 @@ const getRank = route({
   },
 });
 
+const postTransaction = route({
+  method: 'post',
+  path: '/events/burn/{id}/transaction',
+  auth: 'session',
+  summary: 'Build the transaction that burns tokens for a burn event',
+  description: `Returns an unsigned transaction with a burn instruction and the memo of the event. The caller’s wallet signs and sends it. The burn counts when its transaction is finalized; its source counts only if it is valid for the wallet then. 409: the event is not active, or the caller’s associated token account holds less than amount or is frozen. At most ${BUILD_LIMIT.max} requests per minute.`,
+  params: BurnPath,
+  body: BurnTransactionRequest,
+  returns: { 200: BurnTransaction },
+  fails: [404, 409, 429],
+  handler: async ({ app, params, wallet, body }) => reply(200, await buildBurnTransaction(app, params.id, wallet, body)),
+});
+
+const getRefused = route({
+  method: 'get',
+  path: '/me/burns/refused',
+  auth: 'session',
+  summary: 'List the caller’s burns that are not credited, with the reasons',
+  description:
+    'Newest first. Contains the burns of the reward token from the start of a burn event until a day after the end of the last one. A burn is listed when its transaction is finalized.',
+  query: PageQuery,
+  returns: { 200: z.array(RefusedBurn) },
+  fails: [],
+  handler: async ({ app, wallet, query }) => {
+    const { burns, total } = await listRefusals(app.db, wallet, query.limit, query.offset);
+    return reply(200, burns, { 'X-Total-Count': String(total) });
+  },
+});
+
 /** The endpoints of burn events, grouped by the callers that may use them. */
 export const burnRoutes = {
   public: [
@@ -146,6 +188,6 @@ export const burnRoutes = {
     leaderboard('game', '/game', 'burns from the source game'),
     leaderboard('social', '/social', 'burns from the source social'),
   ],
-  session: [postEvent, postActivate, getRank],
+  session: [postEvent, postActivate, getRank, postTransaction, getRefused],
   admin: [postEnd],
 };

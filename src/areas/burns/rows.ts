@@ -1,10 +1,9 @@
 import { type InferResult, sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
-import { Id } from '#lib/scalars.ts';
 import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { BurnEventsTable } from './entities.ts';
-import type { BurnEventView } from './schemas.ts';
+import type { BurnEventView, BurnSource } from './schemas.ts';
 
 /** Builds queries of `burn_events`. */
 export const build = queryBuilder([BurnEventsTable]);
@@ -39,7 +38,6 @@ const eventNotFound = () => fail(404, 'there is no such burn event');
  * @throws 404 when the event does not exist
  */
 export async function readEvent(db: Queryable, id: string, { lock = false } = {}): Promise<BurnEventRow> {
-  if (!Id.safeParse(id).success) throw eventNotFound();
   const [event] = lock ? await run(db, events.where('id', '=', id).forNoKeyUpdate()) : await db.query(selectEvent, [id]);
   if (!event) throw eventNotFound();
   return event;
@@ -59,9 +57,12 @@ export async function listStartedEvents(db: Queryable, limit: number, offset: nu
   return { events: started, total: counted?.n ?? 0 };
 }
 
+/** Returns the memo that a burn for an event must have. */
+export const burnMemo = (event: string, source: BurnSource): string => `burn:${event}:${source}`;
+
 /** Converts a row into the public view. */
 export function presentEvent({ burned, referral, game, social, ...event }: BurnEventRow): BurnEventView {
-  const memo = (source: string) => `burn:${event.id}:${source}`;
+  const memo = (source: BurnSource) => burnMemo(event.id, source);
   return {
     ...event,
     memos: { referral: memo('referral'), game: memo('game'), social: memo('social') },

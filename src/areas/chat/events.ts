@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { Instant } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
 
 const Key = z.string().min(1).max(64);
 const Address = z.string().min(1).max(64);
-const At = z.iso.datetime();
 
 export const chatMessage = event({
   type: 'chat_message',
@@ -30,7 +30,7 @@ export const chatModeration = event({
     messageId: Key.nullable(),
     wallet: Address.nullable(),
     /** End of the mute; null for any other action. */
-    until: At.nullable(),
+    until: Instant.nullable(),
   }),
 });
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
+import { Count, Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
 import { MEDIA_TYPES } from './media-type.ts';
 
 /** Maximum size of a clip, bytes. */
@@ -25,7 +25,7 @@ export const ClipView = z
     gameId: Slug,
     title: z.string().nullable().meta({ example: 'The last brick' }),
     type: z.enum(MEDIA_TYPES).meta({ description: 'Media type, detected from the content.', example: 'video/mp4' }),
-    bytes: z.int().meta({ example: 4_194_304 }),
+    bytes: Count.meta({ example: 4_194_304 }),
     url: z
       .string()
       .meta({ description: 'URL of the file; supports Range.', example: 'https://coinop.example/clips/0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a/media' }),

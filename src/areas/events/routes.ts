@@ -4,10 +4,12 @@ import { BurnPath, readEvent } from '#areas/burns';
 import { openQuests, presentQuest, QuestView } from '#areas/quests';
 import { eventTypes } from '#areas/registry.ts';
 import { PageQuery } from '#lib/paging.ts';
+import { sessionIdOf } from '#platform/auth/sessions.ts';
 import { bitOf } from '#platform/events/replay-buffer.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
 import { listActiveEvents } from './active-events.ts';
+import { lobby } from './lobby.ts';
 import { ArcadeState, categoriesOf, EventsQuery } from './schemas.ts';
 
 const TYPES = [...eventTypes.values()].map((event) => `- \`${event.type}\` (${event.category}): ${event.summary}`).join('\n');
@@ -17,15 +19,14 @@ const events = route({
   path: '/events',
   auth: 'optional',
   summary: 'Stream events',
-  description: `Server-Sent Events. Each message has \`id\`, \`event\` (its type) and \`data\`: JSON of \`{ type, category, at, … }\`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is \`reset\`, with links to the current state. Messages that contain only an \`id\` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again.\n\n${TYPES}`,
+  description: `Server-Sent Events. Each message has \`id\`, \`event\` (its type) and \`data\`: JSON of \`{ type, category, at, … }\`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is \`reset\`, with links to the current state. Messages that contain only an \`id\` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again. A stream with a session ends within a second after the session ends.\n\n${TYPES}`,
   query: EventsQuery,
   returns: { 200: stream('text/event-stream') },
   fails: [],
   handler: async ({ app, query, wallet, ctx }) => {
     const mask = categoriesOf(query.categories).reduce((bits, category) => bits | bitOf(category), 0);
     const lastEventId = ctx.get('Last-Event-ID') || query.lastEventId || null;
-    const sessionId: string | null = wallet === null ? null : ctx.state.sessionId;
-    const begin = await streamsOf(app).open({ mask, wallet, sessionId, lastEventId });
+    const begin = await streamsOf(app).open({ mask, wallet, sessionId: sessionIdOf(ctx), lastEventId });
     return reply(200, begin, { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no', Connection: 'close' });
   },
 });
@@ -78,4 +79,4 @@ const burnQuests = route({
   },
 });
 
-export const eventRoutes = { public: [events, arcadeState, burnQuests] };
+export const eventRoutes = { public: [events, arcadeState, burnQuests, lobby] };

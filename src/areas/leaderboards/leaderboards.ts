@@ -1,12 +1,12 @@
 import { findGame } from '#areas/arcade';
-import { gameBoard, type PageRequest, type RankedLine, readPage, readPointTotals, readRank } from '#areas/points';
+import { gameBoard, type PageRequest, readPage, readPointTotals, readRank, readSummary } from '#areas/points';
 import { coalesce } from '#lib/coalesce.ts';
 import { fail } from '#lib/errors.ts';
 import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '#lib/periods.ts';
-import type { Neighbourhood } from '#lib/ranking.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { CachedBody } from '#platform/http/cached-body.ts';
 import { reply } from '#platform/http/route.ts';
+import { type BoardLine, describeLines } from './lines.ts';
 import type { BoardQuery, GlobalStats, OptionalPeriodQuery, PeriodStats, QuestStats } from './schemas.ts';
 
 /**
@@ -15,26 +15,31 @@ import type { BoardQuery, GlobalStats, OptionalPeriodQuery, PeriodStats, QuestSt
 export const REVALIDATE = 'no-cache';
 /** Cache-Control of a page that is centred on the wallet of the caller. */
 const PRIVATE = 'private, no-cache';
-/** Cache-Control of the stored final ranks of an ended period, which never change. */
+/** Cache-Control of a page of the stored final ranks of an ended period. The ranks never change, but the names of the wallets can. */
+const FINAL = 'public, max-age=300';
+/** Cache-Control of the stats of an ended period, which never change. */
 const IMMUTABLE = 'public, max-age=86400, immutable';
 
-const periodChoiceOf = ({ period, at }: OptionalPeriodQuery) => ({ span: period ?? 'all', at: at === undefined ? undefined : parseDay(at) }) as const;
+/** Returns the period that a query selects. Without `at`, it is the period of the current day, also when midnight passes during the request. */
+const periodChoiceOf = (app: App, { period, at }: OptionalPeriodQuery) =>
+  ({ span: period ?? 'all', at: at === undefined ? dayNumber(app.clock.now()) : parseDay(at) }) as const;
 
 /** A page of a board as a response. */
 interface ListedPage {
-  body: CachedBody<RankedLine[]>;
+  body: CachedBody<BoardLine[]>;
   headers: Record<string, string>;
 }
 
-async function readListedPage(app: App, board: string, request: PageRequest): Promise<ListedPage> {
+async function readListedPage(app: App, board: string, request: PageRequest & { at: number }): Promise<ListedPage> {
   const { entries, total, final } = await readPage(app, board, request);
-  const cacheControl = request.around === undefined ? (final ? IMMUTABLE : REVALIDATE) : PRIVATE;
-  return { body: new CachedBody(entries), headers: { 'X-Total-Count': String(total), 'Cache-Control': cacheControl } };
+  const cacheControl = request.around === undefined ? (final ? FINAL : REVALIDATE) : PRIVATE;
+  const lines = await describeLines(app, board, { span: request.span, day: request.at }, entries);
+  return { body: new CachedBody(lines), headers: { 'X-Total-Count': String(total), 'Cache-Control': cacheControl } };
 }
 
 /** Shares one read among concurrent requests for the same page. */
 const sharedPages = perApp((app) =>
-  coalesce<{ board: string; request: PageRequest }, ListedPage>(([{ board, request }]) => readListedPage(app, board, request)),
+  coalesce<{ board: string; request: PageRequest & { at: number } }, ListedPage>(([{ board, request }]) => readListedPage(app, board, request)),
 );
 
 /**
@@ -45,11 +50,11 @@ const sharedPages = perApp((app) =>
 export async function listBoard(app: App, board: string, query: BoardQuery, wallet: string | null) {
   if (query.around !== undefined && wallet === null) throw fail(401, 'around requires a session, sign in first');
   const { limit, offset } = query;
-  const choice = periodChoiceOf(query);
+  const choice = periodChoiceOf(app, query);
   const request = { ...choice, limit, offset, around: query.around === undefined ? undefined : (wallet ?? undefined) };
   const { body, headers } = request.around
     ? await readListedPage(app, board, request)
-    : await app.state(sharedPages)(`${board} ${choice.span} ${choice.at ?? ''} ${limit} ${offset}`, { board, request });
+    : await app.state(sharedPages)(`${board} ${choice.span} ${choice.at} ${limit} ${offset}`, { board, request });
   return reply(200, body, headers);
 }
 
@@ -57,8 +62,10 @@ export async function listBoard(app: App, board: string, query: BoardQuery, wall
  * Returns a wallet's rank on a board and the lines next to it.
  * @throws 400 when `at` is in the future
  */
-export function readBoardRank(app: App, board: string, query: OptionalPeriodQuery, wallet: string): Promise<Neighbourhood> {
-  return readRank(app, board, { ...periodChoiceOf(query), wallet });
+export async function readBoardRank(app: App, board: string, query: OptionalPeriodQuery, wallet: string) {
+  const { span, at } = periodChoiceOf(app, query);
+  const { neighbours, ...place } = await readRank(app, board, { span, at, wallet });
+  return { ...place, neighbours: await describeLines(app, board, { span, day: at }, neighbours) };
 }
 
 /**
@@ -70,32 +77,30 @@ export async function boardOfGame(app: App, gameId: string): Promise<string> {
   return gameBoard(gameId);
 }
 
-/** Reads the number of wallets on a board and the best score, for all time or one period. */
-async function summarize(app: App, board: string, choice: Pick<PageRequest, 'span' | 'at'>) {
-  const { entries, total, final } = await readPage(app, board, { ...choice, limit: 1, offset: 0 });
-  return { participants: total, topScore: entries[0]?.score ?? null, final };
-}
-
-/** Reads the stats that the global board and the quest board both have. */
+/** Reads the stats that the global board and the quest board both have, and all points that wallets have got. */
 async function readTotals(app: App, board: 'global' | 'quests') {
-  const today = dayNumber(app.clock.now());
-  const [all, day, given, givenToday] = await Promise.all([
-    summarize(app, board, { span: 'all' }),
-    summarize(app, board, { span: 'day' }),
+  const [all, today, given] = await Promise.all([
+    readSummary(app, board, { span: 'all' }),
+    readSummary(app, board, { span: 'day' }),
     readPointTotals(app.db),
-    readPointTotals(app.db, today, today),
   ]);
-  return { totalParticipants: all.participants, topScore: all.topScore, participantsToday: day.participants, given, givenToday };
+  const { participants: totalParticipants, topScore } = all;
+  return { given, stats: { totalParticipants, topScore, participantsToday: today.participants, pointsToday: today.points } };
 }
 
 const sharedGlobalStats = perApp((app) =>
   coalesce<null, CachedBody<GlobalStats>>(async () => {
-    const { given, givenToday, ...stats } = await readTotals(app, 'global');
+    const { given, stats } = await readTotals(app, 'global');
     return new CachedBody({
       ...stats,
-      totalPointsDistributed: given.game + given.quest + given.referral + given.conversion,
-      pointsBySource: { games: given.game, quests: given.quest, referrals: given.referral, conversions: given.conversion },
-      pointsToday: givenToday.game + givenToday.quest + givenToday.referral + givenToday.conversion,
+      totalPointsDistributed: given.game + given.quest + given.referral + given.adjustment + given.conversion,
+      pointsBySource: {
+        games: given.game,
+        quests: given.quest,
+        referrals: given.referral,
+        adjustments: given.adjustment,
+        conversions: given.conversion,
+      },
     });
   }),
 );
@@ -105,8 +110,8 @@ export const globalStats = (app: App): Promise<CachedBody<GlobalStats>> => app.s
 
 const sharedQuestStats = perApp((app) =>
   coalesce<null, CachedBody<QuestStats>>(async () => {
-    const { given, givenToday, ...stats } = await readTotals(app, 'quests');
-    return new CachedBody({ ...stats, totalPointsDistributed: given.quest, pointsToday: givenToday.quest });
+    const { given, stats } = await readTotals(app, 'quests');
+    return new CachedBody({ ...stats, totalPointsDistributed: given.quest });
   }),
 );
 
@@ -138,9 +143,7 @@ async function readPeriodStats(app: App, { period, at }: PeriodRequest): Promise
   const bucket = bucketOf(period, day);
   const first = bucketStart(period, bucket);
   const last = bucketStart(period, bucket + 1) - 1;
-  const { participants, topScore, final } = await summarize(app, 'global', { span: period, at: day });
-  const given = await readPointTotals(app.db, first, last);
-  const points = given.game + given.quest + given.referral;
+  const { participants, points, topScore, final } = await readSummary(app, 'global', { span: period, at: day });
   const averageScore = participants === 0 ? null : Math.round((100 * points) / participants) / 100;
   return {
     body: new CachedBody({ period, from: dayText(first), to: dayText(last), participants, points, topScore, averageScore }),

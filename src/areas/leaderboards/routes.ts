@@ -1,6 +1,6 @@
 import { reply, route } from '#platform/http/route.ts';
 import { boardOfGame, globalStats, listBoard, periodStats, questStats, REVALIDATE, readBoardRank } from './leaderboards.ts';
-import { BoardQuery, BoardRank, GameParams, GlobalStats, Leaderboard, OptionalPeriodQuery, PeriodQuery, PeriodStats, QuestStats } from './schemas.ts';
+import { BoardQuery, BoardRank, GameParams, GlobalStats, Leaderboard, PeriodQuery, PeriodStats, QuestStats, RankQuery } from './schemas.ts';
 
 const ORDER = 'Best first. Wallets with the same score share a rank and are sorted by address, descending.';
 
@@ -47,11 +47,11 @@ const globalRank = route({
   method: 'get',
   path: '/leaderboard/global/rank',
   auth: 'session',
-  summary: 'Read the caller’s rank on the global leaderboard',
-  query: OptionalPeriodQuery,
+  summary: 'Read the rank of the caller or another wallet on the global leaderboard',
+  query: RankQuery,
   returns: { 200: BoardRank },
   fails: [],
-  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'global', query, wallet)),
+  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'global', query, query.wallet ?? wallet)),
 });
 
 const questBoard = route({
@@ -71,12 +71,12 @@ const questRank = route({
   method: 'get',
   path: '/leaderboard/quests/rank',
   auth: 'session',
-  summary: 'Read the caller’s rank on the quest leaderboard',
-  description: 'The score is the sum of the caller’s quest points.',
-  query: OptionalPeriodQuery,
+  summary: 'Read the rank of the caller or another wallet on the quest leaderboard',
+  description: 'The score is the sum of the wallet’s quest points.',
+  query: RankQuery,
   returns: { 200: BoardRank },
   fails: [],
-  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'quests', query, wallet)),
+  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'quests', query, query.wallet ?? wallet)),
 });
 
 const questStatsRoute = route({
@@ -103,6 +103,18 @@ const referralLeaderboard = route({
   handler: async ({ app, query, wallet }) => await listBoard(app, 'referrals', query, wallet),
 });
 
+const referralRank = route({
+  method: 'get',
+  path: '/game/referral/rank',
+  auth: 'session',
+  summary: 'Read the rank of the caller or another wallet on the referral leaderboard',
+  description: 'The score is the sum of the points that the wallet received for scores of the wallets that it referred.',
+  query: RankQuery,
+  returns: { 200: BoardRank },
+  fails: [],
+  handler: async ({ app, query, wallet }) => reply(200, await readBoardRank(app, 'referrals', query, query.wallet ?? wallet)),
+});
+
 const gameLeaderboard = route({
   method: 'get',
   path: '/game/{id}/leaderboard',
@@ -121,16 +133,17 @@ const gameRank = route({
   method: 'get',
   path: '/game/{id}/rank',
   auth: 'session',
-  summary: 'Read the caller’s rank on a game’s leaderboard',
+  summary: 'Read the rank of the caller or another wallet on a game’s leaderboard',
   params: GameParams,
-  query: OptionalPeriodQuery,
+  query: RankQuery,
   returns: { 200: BoardRank },
   fails: [404],
-  handler: async ({ app, params, query, wallet }) => reply(200, await readBoardRank(app, await boardOfGame(app, params.id), query, wallet)),
+  handler: async ({ app, params, query, wallet }) =>
+    reply(200, await readBoardRank(app, await boardOfGame(app, params.id), query, query.wallet ?? wallet)),
 });
 
 /** The endpoints of leaderboards, grouped by the callers that may use them. */
 export const leaderboardRoutes = {
   public: [globalBoard, globalStatsRoute, globalPeriodStats, questBoard, questStatsRoute, referralLeaderboard, gameLeaderboard],
-  session: [globalRank, questRank, gameRank],
+  session: [globalRank, questRank, referralRank, gameRank],
 };

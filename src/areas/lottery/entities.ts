@@ -152,7 +152,11 @@ export const EntriesTable = defineEntity({
   },
   checks: checks('index >= 0'),
   uniques: [{ name: 'entries_round_source_message_id_key', properties: ['round', 'source', 'messageId'] }],
-  indexes: [index('create unique index entries_id on entries (id)'), index('create index entries_wallet on entries (round, wallet)')],
+  indexes: [
+    index('create index entries_chosen on entries (wallet, at desc, id desc) where cardinality(numbers) > 0'),
+    index('create unique index entries_id on entries (id)'),
+    index('create index entries_wallet on entries (round, wallet)'),
+  ],
   triggers: [trigger('create trigger entries_kept before delete or update on entries for each row execute function keep_rounds()')],
 });
 
@@ -270,6 +274,7 @@ export const TicketsTable = defineEntity({
     index("create index tickets_due on tickets (next_at) where state = 'checking'"),
     index("create unique index tickets_paid_by on tickets (signature) where state in ('confirmed', 'refunded')"),
     index("create index tickets_settling on tickets (round, asked_at) where state = 'checking'"),
+    index('create index tickets_wallet on tickets (wallet, created_at desc, id desc)'),
   ],
   triggers: [
     trigger('create trigger tickets_guarded before update on tickets for each row execute function guard_ticket()'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Count, Instant } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
 
 // Ids and addresses are validated before an event is emitted, so this schema checks only their length.
@@ -6,7 +7,6 @@ const Key = z.string().min(1).max(64);
 const Address = z.string().min(1).max(64);
 const Amount = z.string().regex(/^\d{1,20}$/);
 const Signature = z.string().min(1).max(100);
-const At = z.iso.datetime();
 const Kind = z.enum(['chat', 'legacy']);
 const Mint = z.enum(['reward', 'usdc']);
 
@@ -14,21 +14,21 @@ export const newEntry = event({
   type: 'new_entry',
   category: 'gameplay',
   summary: 'An entry of a round was accepted. A ticket of a legacy round has no numbers.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, entryId: Key, index: z.int(), wallet: Address, numbers: z.array(z.int()) }),
+  payload: z.strictObject({ roundId: Key, kind: Kind, entryId: Key, index: Count, wallet: Address, numbers: z.array(Count) }),
 });
 
 export const roundStarted = event({
   type: 'round_started',
   category: 'round',
   summary: 'A round has opened for entries.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, title: z.string().nullable(), opensAt: At, closesAt: At }),
+  payload: z.strictObject({ roundId: Key, kind: Kind, title: z.string().nullable(), opensAt: Instant, closesAt: Instant }),
 });
 
 export const roundClosed = event({
   type: 'round_closed',
   category: 'round',
   summary: 'A round has closed for entries. Its entries are public; a commitment to them follows.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, entries: z.int() }),
+  payload: z.strictObject({ roundId: Key, kind: Kind, entries: Count }),
 });
 
 export const roundCommitted = event({
@@ -38,12 +38,12 @@ export const roundCommitted = event({
   payload: z.strictObject({
     roundId: Key,
     kind: Kind,
-    sequence: z.int(),
-    entries: z.int(),
+    sequence: Count,
+    entries: Count,
     root: z.hex(),
     signature: Signature,
-    beaconRound: z.int(),
-    dueAt: At,
+    beaconRound: Count,
+    dueAt: Instant,
   }),
 });
 
@@ -51,7 +51,7 @@ export const roundFinalized = event({
   type: 'round_finalized',
   category: 'round',
   summary: 'A round was drawn. A legacy round has `winningTicket` (an index) instead of numbers.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, numbers: z.array(z.int()), winningTicket: z.int().nullable(), winners: z.int() }),
+  payload: z.strictObject({ roundId: Key, kind: Kind, numbers: z.array(Count), winningTicket: Count.nullable(), winners: Count }),
 });
 
 export const roundVoid = event({
@@ -78,7 +78,7 @@ export const ticketConfirmed = event({
   type: 'ticket_confirmed',
   category: 'round',
   summary: 'A ticket was accepted. Sent to its wallet only.',
-  payload: z.strictObject({ roundId: Key, ticketId: Key, ticketNumber: z.int(), signature: Signature.nullable() }),
+  payload: z.strictObject({ roundId: Key, ticketId: Key, ticketNumber: Count, signature: Signature.nullable() }),
 });
 
 export const ticketRefused = event({

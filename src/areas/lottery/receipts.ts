@@ -15,7 +15,7 @@ const ReceiptBody = z.strictObject({
   entry: z.uuid(),
   index: z.int().min(0),
   wallet: Wallet,
-  numbers: z.array(z.int()),
+  numbers: z.array(z.int().min(1)),
   source: z.string(),
   messageId: z.string(),
   at: Millisecond,

@@ -51,7 +51,7 @@ export interface RoundRow {
 /** Columns of a `RoundRow`: all columns except the audit. `r` is the alias of the table `rounds`. */
 export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by as "createdBy", r.picks, r.range, r.max_entries_per_wallet as "maxEntriesPerWallet",
   r.prizes, r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
-  r.parameters_hash as "parametersHash", ${instant('r.opens_at')} as "opensAt", ${instant('r.closes_at')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
+  r.parameters_hash as "parametersHash", ${instant('r.opens_at')} as "opensAt", ${instant('least(r.closes_at, r.closed_at)')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
   r.beacon_round::float8 as "beaconRound", ${instant('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason", r.successor_of::text as predecessor,
   (select s.id::text from rounds s where s.successor_of = r.id) as successor,
   (select json_build_object('sequence', c.sequence, 'signature', c.signature, 'slot', c.slot, 'hash', c.hash)

@@ -33,7 +33,7 @@ const common = {
   status: Status,
   entries: Count.meta({ description: 'Number of accepted entries.', example: 1234 }),
   opensAt: Instant.nullable(),
-  closesAt: Instant.nullable(),
+  closesAt: Instant.nullable().meta({ description: 'Closing time; the time at which the round was closed, if its creator closed it early.' }),
   entriesRoot: Hash.nullable().meta({ description: 'Root of the Merkle tree over all entries; null before they are frozen.' }),
   commitment: Commitment.nullable(),
   overdue: z.boolean().meta({ description: 'The beacon round was due more than an hour ago, and the round is not drawn yet.' }),

@@ -9,6 +9,7 @@ export { openPayoutLane } from './lanes/open.ts';
 export {
   CURRENCIES,
   type Currency,
+  listWalletPayments,
   PAYMENT_STATES,
   type Payment,
   type PaymentState,
@@ -19,3 +20,4 @@ export {
 } from './payments.ts';
 export { runPlanner, runReconciliation } from './planning/run.ts';
 export { prepareReport } from './reports.ts';
+export { PaymentView } from './schemas.ts';

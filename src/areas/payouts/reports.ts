@@ -1,13 +1,15 @@
 import { sql } from 'kysely';
+import { z } from 'zod';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import type { DeliveryVerdict, ReceivedDelivery } from '#platform/webhooks/inbox.ts';
 import { build } from './build.ts';
 import { payoutConfirmed, payoutFailed } from './events.ts';
 import type { LockedPayment, PaymentState } from './payments.ts';
-import { PaymentStatus, type ReportedStatus } from './schemas.ts';
+import { isReportType, PaymentReport, type ReportedStatus } from './schemas.ts';
 import { checkTransfer, type TransferCheck, transferMismatch } from './transfers.ts';
 
 interface ReportedPayment extends LockedPayment {
@@ -42,14 +44,26 @@ const REASONS: Record<ReportedStatus, string | null> = {
   reversed: 'the orchestrator reports that the payment was reversed',
 };
 
+/** Delivery of the orchestrator, of which only the type is known. */
+const Typed = z.looseObject({ type: z.string() });
+/** Maximum characters of an unknown type in a verdict. */
+const MAX_TYPE_LENGTH = 100;
+
 /**
- * Checks a status report of the orchestrator, and returns a function that applies the report in a transaction. The function rejects a report whose
+ * Checks a status report of the orchestrator, and returns a function that applies the report in a transaction. A delivery of an unknown type has no
+ * effect, and a malformed report fails permanently. The function rejects a report whose
  * wallet, amount or currency differs from the payment. It ignores a report that is older than the newest applied report. If a report of a completed
  * payment has a signature, the Solana transaction with this signature is checked on the chain first.
  * @param body JSON body of the webhook
  */
 export async function prepareReport(app: App, body: unknown, { at }: ReceivedDelivery): Promise<(tx: Tx) => Promise<DeliveryVerdict>> {
-  const { data, timestamp } = PaymentStatus.parse(body);
+  const typed = Typed.safeParse(body, { error: describeIssue });
+  if (!typed.success) return async () => failed(validationError('body', typed.error).message);
+  const { type } = typed.data;
+  if (!isReportType(type)) return async () => processed(`ignored: the type ${JSON.stringify(type.slice(0, MAX_TYPE_LENGTH))} is unknown`);
+  const parsed = PaymentReport.safeParse(body, { error: describeIssue });
+  if (!parsed.success) return async () => failed(validationError('body', parsed.error).message);
+  const { data, timestamp } = parsed.data;
   const time = new Date(timestamp);
   if (time.getTime() > new Date(at).getTime() + MAX_FUTURE_MS) return async () => failed('timestamp must not lie in the future');
   const signature = data.status === 'completed' ? (data.transactionSignature ?? null) : null;
@@ -57,7 +71,7 @@ export async function prepareReport(app: App, body: unknown, { at }: ReceivedDel
   return async (tx) => await applyReport(tx, data, time, paid);
 }
 
-async function applyReport(tx: Tx, data: PaymentStatus['data'], time: Date, paid: TransferCheck | null): Promise<DeliveryVerdict> {
+async function applyReport(tx: Tx, data: PaymentReport['data'], time: Date, paid: TransferCheck | null): Promise<DeliveryVerdict> {
   const payment = (await tx.query(lock, [data.paymentId]))[0];
   const refusal = rejectionReason(payment, data);
   if (!payment || refusal !== null) return failed(refusal ?? 'the payment does not exist');
@@ -81,7 +95,7 @@ async function applyReport(tx: Tx, data: PaymentStatus['data'], time: Date, paid
   return processed(`the payment is ${data.status}`);
 }
 
-function rejectionReason(payment: ReportedPayment | undefined, data: PaymentStatus['data']): string | null {
+function rejectionReason(payment: ReportedPayment | undefined, data: PaymentReport['data']): string | null {
   if (!payment) return 'the payment does not exist';
   if (payment.payer !== 'orchestrator') return 'the treasury, not the orchestrator, makes this payment';
   for (const field of ['wallet', 'amount', 'currency'] as const) {

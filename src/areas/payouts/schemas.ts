@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Id, Instant, line, Wallet } from '#lib/scalars.ts';
+import { Count, Id, Instant, line, Wallet } from '#lib/scalars.ts';
 import { CURRENCIES, PAYERS, PAYMENT_STATES } from './payments.ts';
 import { isSignature } from './transfers.ts';
 
@@ -53,7 +53,7 @@ export const PendingView = z
       .string()
       .regex(/^\d+$/)
       .meta({ example: '2500000', description: 'Sum of the payments that are neither completed nor reversed, base units; "0" when there are none.' }),
-    payments: z.int(),
+    payments: Count,
   })
   .meta({ id: 'PendingStablecoin' });
 
@@ -99,7 +99,7 @@ export const ResumeRequest = z
   .meta({ id: 'ReleaseRequest' });
 
 const LaneView = z.strictObject({
-  lane: z.int(),
+  lane: Count,
   address: z.string(),
   nonce: z.string().nullable(),
   batch: Id.nullable(),
@@ -109,8 +109,8 @@ const LaneView = z.strictObject({
 });
 const UnknownTransactionView = z.strictObject({
   signature: z.string(),
-  lane: z.int(),
-  slot: z.int(),
+  lane: Count,
+  slot: Count,
   verdict: z.enum(['harmless', 'unmatched', 'matched', 'acknowledged']),
   reason: z.string().nullable(),
   transfers: z.array(z.strictObject({ to: z.string(), mint: z.string(), amount: z.string() })),
@@ -130,7 +130,7 @@ export const PayoutsView = z
       example: null,
     }),
     counts: z
-      .record(z.string(), z.int())
+      .record(z.string(), Count)
       .meta({ description: 'Number of the treasury’s payments that are not completed, by status.', example: { pending: 3, manual: 1 } }),
     lanes: z.array(LaneView),
     findings: z.array(UnknownTransactionView).meta({
@@ -148,7 +148,7 @@ export const TransactionView = z
     kind: z.string().meta({ example: 'payout-batch' }),
     subject: z.string(),
     state: z.enum(['manual', 'failed', 'queued']).meta({ description: '`queued`: a retry is scheduled.' }),
-    attempts: z.int(),
+    attempts: Count,
     /** Signature of the latest attempt to send the transaction; null when it was never signed. */
     signature: z.string().nullable(),
     error: z.json().meta({
@@ -164,19 +164,60 @@ export const TransactionView = z
 const ORCHESTRATED = ['pending', 'completed', 'failed', 'reversed'] as const;
 export type ReportedStatus = (typeof ORCHESTRATED)[number];
 
-/** A status report of the orchestrator about a payment. Unknown fields are accepted, so the orchestrator may add fields. */
-export const PaymentStatus = z
+/** Types of a status report. The type `payment.status` allows every status; each other type names the status that the report must have. */
+const REPORT_TYPES = ['payment.status', ...ORCHESTRATED.map((status) => `payment.${status}` as const)] as const;
+type ReportType = (typeof REPORT_TYPES)[number];
+export const isReportType = (type: string): type is ReportType => REPORT_TYPES.some((known) => known === type);
+
+/**
+ * A status report of the orchestrator about a payment, as the worker that processes it requires it. Unknown fields are accepted, so the orchestrator
+ * may add fields.
+ */
+export const PaymentReport = z
   .looseObject({
-    type: line(100).meta({ example: 'payment.status' }),
-    timestamp: z.iso.datetime({ offset: true, error: 'must be an instant, ISO 8601' }).meta({ example: '2026-11-21T12:00:00.000Z' }),
+    type: z.enum(REPORT_TYPES),
+    timestamp: z.iso.datetime({ offset: true, error: 'must be an instant, ISO 8601' }),
     data: z.looseObject({
       paymentId: Id,
       wallet: Wallet,
       amount: PaidAmount,
-      currency: z.string().max(32).meta({ example: 'usdc' }),
+      currency: z.string().max(32),
       status: z.enum(ORCHESTRATED, `must be one of ${ORCHESTRATED.join(', ')}`),
       transactionSignature: Signature.nullish(),
     }),
   })
+  .refine(({ type, data }) => type === 'payment.status' || type === `payment.${data.status}`, {
+    path: ['type'],
+    error: 'must agree with data.status',
+  });
+export type PaymentReport = z.infer<typeof PaymentReport>;
+
+/**
+ * A delivery of the orchestrator. The endpoint accepts any values and a worker validates them later, because the orchestrator would resend a delivery
+ * that the endpoint refuses.
+ */
+export const PaymentStatus = z
+  .looseObject({
+    type: z
+      .unknown()
+      .optional()
+      .meta({
+        description: `\`payment.status\`, or \`payment.\` and the status in data: ${REPORT_TYPES.slice(1).join(', ')}. A delivery of another type has no effect.`,
+        example: 'payment.status',
+      }),
+    timestamp: z.unknown().optional().meta({ description: 'Time of the status, ISO 8601.', example: '2026-11-21T12:00:00.000Z' }),
+    data: z
+      .unknown()
+      .optional()
+      .meta({
+        description: `\`paymentId\`, \`wallet\`, \`amount\` and \`currency\` of the payment; \`status\`: ${ORCHESTRATED.join(', ')}; \`transactionSignature\`: optional.`,
+        example: {
+          paymentId: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a',
+          wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin',
+          amount: '2500000',
+          currency: 'usdc',
+          status: 'completed',
+        },
+      }),
+  })
   .meta({ id: 'PaymentStatus' });
-export type PaymentStatus = z.infer<typeof PaymentStatus>;

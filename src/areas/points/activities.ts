@@ -1,7 +1,35 @@
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
-export const ACTIVITY_KINDS = ['play', 'score', 'void', 'clip', 'burn', 'link', 'follow', 'repost', 'mention', 'bind'] as const;
+export const ACTIVITY_KINDS = [
+  'play',
+  'score',
+  'void',
+  'restore',
+  'second-void',
+  'clip',
+  'burn',
+  'link',
+  'follow',
+  'repost',
+  'mention',
+  'bind',
+] as const;
+
+/**
+ * Kinds of activities of a voided score, in their order. All activities of a score have its id as `sourceId`. A score is restored at most once, so
+ * each kind exists at most once per score.
+ */
+export const VOIDING_KINDS = ['void', 'restore', 'second-void'] as const;
+export const isVoiding = (kind: string): kind is (typeof VOIDING_KINDS)[number] => (VOIDING_KINDS as readonly string[]).includes(kind);
+
+/**
+ * SQL: whether the score of an activity is voided at present.
+ * @param sourceId SQL expression for the id of the score
+ */
+export const isVoided = (sourceId: string): string =>
+  `(select coalesce(sum(case v.kind when 'restore' then -1 else 1 end), 0) > 0 from activities v
+    where v.source_id = ${sourceId} and v.kind in ('void', 'restore', 'second-void'))`;
 
 /**
  * An action of a wallet, such as a play, a score or a burn. `kind` and `sourceId` identify the activity. If the ids of a new kind contain a time, a
@@ -13,11 +41,11 @@ export interface Activity {
   wallet: string;
   gameId: string | null;
   /**
-   * Quantity that consumers add up: the normalized value of a score (negative for a void), the base units of a burn, 0 for other kinds. Maximum:
+   * Quantity that consumers add up: the normalized value of a score or restored score (negative for a void), the base units of a burn, 0 for other kinds. Maximum:
    * 2^63-1.
    */
   amount: number | bigint;
-  /** Battle that a score or void names; null or absent for other activities. */
+  /** Battle that a score, or its void, names; null or absent for other activities. */
   battleId?: string | null;
 }
 

@@ -34,19 +34,60 @@ export async function lockPlayers(tx: Tx, wallets: readonly string[]): Promise<M
 /** Returns the entry of a game. Ignores inherited members, because the id of a game may be `constructor`. */
 const ownEntry = <T>(byGame: Record<string, T>, gameId: string): T | undefined => (Object.hasOwn(byGame, gameId) ? byGame[gameId] : undefined);
 
+/** Points of a player per UTC day: `game` in one game, `all` in all games together. */
+export interface DailyPoints {
+  game: number;
+  all: number;
+}
+
+/**
+ * Returns the points that the caps still allow a player to earn on a day. `game` is at most `all`.
+ * @param caps the player's maximum points per day
+ */
+export function pointsLeft(player: Player, open: OpenDay, gameId: string, caps: DailyPoints): DailyPoints {
+  const isToday = player.earnedDay >= open.day;
+  const all = Math.max(0, caps.all - (isToday ? player.earned : 0));
+  const game = Math.max(0, caps.game - ((isToday && ownEntry(player.earnedByGame, gameId)) || 0));
+  return { game: Math.min(game, all), all };
+}
+
 /**
  * Grants points to a locked player and adds them to the player's earnings of the day.
  * @param points the points of the score before the daily caps are applied
- * @param caps the player's maximum points per day: `game` in this game, `all` in all games together
+ * @param caps the player's maximum points per day
  * @returns the part of `points` that both caps allow
  */
-export function grantPoints(player: Player, open: OpenDay, gameId: string, points: number, caps: { game: number; all: number }): number {
+export function grantPoints(player: Player, open: OpenDay, gameId: string, points: number, caps: DailyPoints): number {
+  const granted = Math.min(points, pointsLeft(player, open, gameId, caps).game);
   if (player.earnedDay < open.day) Object.assign(player, { earnedDay: open.day, earned: 0, earnedByGame: {} });
-  const byGame = ownEntry(player.earnedByGame, gameId) ?? 0;
-  const granted = Math.max(0, Math.min(points, caps.game - byGame, caps.all - player.earned));
   player.earned += granted;
-  player.earnedByGame[gameId] = byGame + granted;
+  player.earnedByGame[gameId] = (ownEntry(player.earnedByGame, gameId) ?? 0) + granted;
   return granted;
+}
+
+/**
+ * Gives back to a locked player what a score took from the daily caps, if the score is of the last day on which the player earned points. The points
+ * of earlier days are not stored, because their caps are no longer used.
+ * @param day UTC day number on which the score counted
+ */
+export function returnPoints(player: Player, day: number, gameId: string, points: number): void {
+  if (player.earnedDay !== day) return;
+  const byGame = ownEntry(player.earnedByGame, gameId) ?? 0;
+  const returned = Math.min(points, byGame, player.earned);
+  player.earned -= returned;
+  player.earnedByGame[gameId] = byGame - returned;
+}
+
+/** Takes returned points from a locked player's daily caps again, if the day of the score is the last day on which the player earned points. */
+export function retakePoints(player: Player, day: number, gameId: string, points: number): void {
+  if (player.earnedDay !== day) return;
+  player.earned += points;
+  player.earnedByGame[gameId] = (ownEntry(player.earnedByGame, gameId) ?? 0) + points;
+}
+
+/** Returns whether a player's tally has an entry for a game, which the first accepted score creates. */
+export function hasTally({ tally }: Player, mode: Mode, gameId: string): boolean {
+  return Object.hasOwn(tally[mode] ?? {}, gameId);
 }
 
 /** Adds scores and their points to a locked player's tally. `scores` and `points` are negative for voided scores. */

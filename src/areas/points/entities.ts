@@ -120,6 +120,18 @@ export const FinalsTable = defineEntity({
   indexes: [index('create unique index finals_wallet on finals (board, period, bucket, wallet)')],
 });
 
+/** A row is the sum of the final values of a board of points in a closed period. */
+export const FinalSumsTable = defineEntity({
+  name: 'FinalSums',
+  tableName: 'final_sums',
+  properties: {
+    board: byteText().primary(),
+    period: text().primary(),
+    bucket: integer().primary(),
+    points: bigint(),
+  },
+});
+
 /**
  * A row is an amount of points that a wallet got or lost. Rows are never changed or deleted. The primary key prevents a second row for the same cause,
  * wallet, reason and mode.
@@ -128,7 +140,7 @@ export const LedgerTable = defineEntity({
   name: 'Ledger',
   tableName: 'ledger',
   properties: {
-    /** The cause is (`source`, `sourceId`): a score, the window of a quest, or a conversion. */
+    /** The cause is (`source`, `sourceId`): a score, the window of a quest, a conversion, or an adjustment by an operator. */
     sourceId: byteText().primary(),
     source: text().primary(),
     wallet: wallet().primary(),
@@ -138,7 +150,7 @@ export const LedgerTable = defineEntity({
     /** UTC day of the cause; 0 for a cause without a time. PostgreSQL computes it. */
     causeDay: integer().primary(),
     /** Origin of the points. It decides which boards count them. */
-    kind: oneOf('game', 'quest', 'referral', 'conversion'),
+    kind: oneOf('game', 'quest', 'referral', 'conversion', 'adjustment'),
     /** Negative when points are taken back. */
     points: bigint(),
     /** Whether reward epochs count the points. */
@@ -151,8 +163,9 @@ export const LedgerTable = defineEntity({
   },
   checks: checks('points <> 0'),
   indexes: [
+    index("create index ledger_adjustments on ledger (wallet, mode, day) include (points) where kind = 'adjustment'"),
     index("create index ledger_day on ledger using brin (day) with (pages_per_range='16')"),
-    index("create index ledger_quests on ledger (wallet, at desc, source_id desc) where kind = 'quest' and source = 'quest'"),
+    index("create index ledger_quests on ledger (wallet, at desc, source_id desc, reason desc, mode) where kind = 'quest' and source = 'quest'"),
     index('create index ledger_wallet on ledger (wallet, at desc)'),
   ],
   triggers: [
@@ -244,6 +257,29 @@ export const StandingsTable = defineEntity({
   },
 });
 
+/**
+ * A row asks the quest area to evaluate quests for a wallet, because something other than a new activity may have met their requirement, or because
+ * the token balance of the wallet was not known when the requirement was met.
+ */
+export const QuestChecksTable = defineEntity({
+  name: 'QuestChecks',
+  tableName: 'quest_checks',
+  properties: {
+    wallet: wallet().primary(),
+    /** Id of the quest; empty for all quests. */
+    questId: byteText().primary(),
+    /** UTC day number whose windows are evaluated. */
+    day: integer().primary(),
+    /** The requirement may have been met from `firstAt` to `lastAt`. */
+    firstAt: timestamp(),
+    lastAt: timestamp(),
+    askedAt: timestamp().defaultRaw('app_now()'),
+    /** Time of the next attempt. */
+    tryAt: timestamp().defaultRaw('app_now()'),
+  },
+  indexes: [index('create index quest_checks_try_at on quest_checks (try_at)')],
+});
+
 /** Tables of this area. */
 export const pointsTables = [
   ActivitiesTable,
@@ -252,8 +288,10 @@ export const pointsTables = [
   BoardRefreshesTable,
   ClosedPeriodsTable,
   FinalsTable,
+  FinalSumsTable,
   LedgerTable,
   PlayersTable,
   PointTotalsTable,
+  QuestChecksTable,
   StandingsTable,
 ] as const;

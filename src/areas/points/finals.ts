@@ -45,6 +45,20 @@ export async function readFinals(app: App, { board, span, bucket }: BoardScope, 
   return boardPositions(total[0]?.total ?? 0, rows.flat());
 }
 
+const selectSummary = statement<{ participants: number; points: number; topScore: number | null }>(
+  'select_final_summary',
+  `select coalesce((select position from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1), 0)::int as participants,
+          coalesce((select points from final_sums where board = $1 and period = $2 and bucket = $3), 0)::float8 as points,
+          (select value from finals where board = $1 and period = $2 and bucket = $3 and position = 1)::float8 as "topScore"`,
+);
+
+/** Reads the size of a board of points in a closed period: its wallets, the sum of their points and the points of the best. */
+export async function readFinalSummary(app: App, board: string, period: Period, bucket: number) {
+  const summary = (await app.db.query(selectSummary, [board, period, bucket]))[0];
+  if (!summary) throw new Error('the statement select_final_summary returned no row');
+  return summary;
+}
+
 const selectClosed = statement<{ stored: boolean }>(
   'select_closed_period',
   'select finals_at is not null as stored from closed_periods where period = $1 and bucket = $2',
@@ -97,14 +111,17 @@ const markStored = (period: Period, bucket: number) =>
     .where('bucket', '=', bucket)
     .where('finals_at', 'is', null);
 
-const insertFinals = (kind: BoardKind, period: Period) =>
-  statement(
-    `insert_finals_${kind}_${period}`,
-    `insert into finals (board, period, bucket, position, rank, wallet, value)
+function insertFinals(kind: BoardKind, period: Period): Statement<unknown> {
+  const rows = `
+     insert into finals (board, period, bucket, position, rank, wallet, value)
      select $1::text, '${period}', $2::int, row_number() over (order by value desc, wallet collate "C" desc), rank() over (order by value desc), wallet, value
      from (${valuesSql(kind, period, true, 2)}) v
-     where not exists (select 1 from finals where board = $1::text and period = '${period}' and bucket = $2::int)`,
-  );
+     where not exists (select 1 from finals where board = $1::text and period = '${period}' and bucket = $2::int)`;
+  const withSum = `
+     with stored as (${rows} returning value)
+     insert into final_sums (board, period, bucket, points) select $1::text, '${period}', $2::int, coalesce(sum(value), 0) from stored on conflict do nothing`;
+  return statement(`insert_finals_${kind}_${period}`, kind === 'game' ? rows : withSum);
+}
 const inserts = new Map<string, Statement<unknown>>(
   BOARD_KINDS.flatMap((kind) => PERIODS.map((period) => [`${kind} ${period}`, insertFinals(kind, period)] as const)),
 );

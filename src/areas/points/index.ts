@@ -1,16 +1,41 @@
 /** The public API of points: the ledger, standings, activities and the boards in Redis. */
-export { ACTIVITY_KINDS, type Activity, appendActivities } from './activities.ts';
+export { ACTIVITY_KINDS, type Activity, appendActivities, isVoided, isVoiding } from './activities.ts';
 export { findWalletsThatPlayed } from './activity-lookup.ts';
 export { applyToBoard, boardKeys } from './boards/boards.ts';
-export { type PageRequest, readPage, readRank, readRanks } from './boards/reader.ts';
+export { rankChanges, readPlaces } from './boards/changes.ts';
+export { type PageRequest, readPage, readRank } from './boards/reader.ts';
 export { detectLostBoards, rebuildBoard } from './boards/rebuild.ts';
 export { refreshBoards } from './boards/refresh.ts';
 export type { RankedLine } from './boards/scripts.ts';
+export { readSummary } from './boards/summary.ts';
 export { closeEndedPeriods } from './closing.ts';
 export { type ActivityEvent, type Consumer, consumeActivities } from './consumers.ts';
-export { countScores, grantPoints, lockPlayers, type Player, saveEarnings } from './earnings.ts';
+export {
+  countScores,
+  type DailyPoints,
+  grantPoints,
+  hasTally,
+  lockPlayers,
+  type Player,
+  pointsLeft,
+  retakePoints,
+  returnPoints,
+  saveEarnings,
+} from './earnings.ts';
 export { PlayersTable } from './entities.ts';
 export { appendPoints, COUNTER_SHARDS, LEDGER_CAUSES, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
-export { choosePlayerMode, ensurePlayer, type PlayerPoints, readPlayerMode, readPlayerPoints } from './players.ts';
+export {
+  appendAdjustment,
+  ledgerId,
+  listLedgerEntries,
+  type Operation,
+  REVOKE,
+  readEntriesOfCause,
+  readLedgerEntry,
+  revokeEntries,
+  type StoredEntry,
+} from './ledger-entries.ts';
+export { choosePlayerMode, ensurePlayer, type PlayerPoints, readPlayerMode, readPlayerPoints, requirePlayer } from './players.ts';
+export { type QuestCheck, recheckQuests, requestQuestChecks } from './quest-checks.ts';
 export { type Best, gameBoard, type Mode, raiseBests, readStandings, readTotals, resetBest, type StandingRow, scheduleRefresh } from './standings.ts';
 export { readPointTotals } from './totals.ts';

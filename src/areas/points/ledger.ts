@@ -11,10 +11,18 @@ import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './stand
 export const LEDGER_CAUSES = [
   { source: 'score', kind: 'game', reason: 'score' },
   { source: 'score', kind: 'game', reason: 'void' },
+  { source: 'score', kind: 'game', reason: 'restore' },
+  { source: 'score', kind: 'game', reason: 'second-void' },
   { source: 'score', kind: 'referral', reason: 'referral' },
   { source: 'score', kind: 'referral', reason: 'referral-void' },
+  { source: 'score', kind: 'referral', reason: 'referral-restore' },
+  { source: 'score', kind: 'referral', reason: 'referral-second-void' },
   { source: 'quest', kind: 'quest', reason: 'quest' },
   { source: 'conversion', kind: 'conversion', reason: 'conversion' },
+  { source: 'adjustment', kind: 'adjustment', reason: 'adjustment' },
+  { source: 'quest', kind: 'quest', reason: 'revoke' },
+  { source: 'conversion', kind: 'conversion', reason: 'revoke' },
+  { source: 'adjustment', kind: 'adjustment', reason: 'revoke' },
 ] as const;
 
 /** One entry of the ledger. Its cause, which is (source, sourceId, wallet, reason, mode), is unique. */

@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
+import { fail } from '#lib/errors.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from './build.ts';
 import type { Tally } from './earnings.ts';
+import { recheckQuests } from './quest-checks.ts';
 import { type Mode, STANDING_COLUMNS, type StandingRow } from './standings.ts';
 
 const insertPlayer = statement('insert_player', 'insert into players (wallet) values ($1) on conflict do nothing');
@@ -24,6 +26,17 @@ export async function ensurePlayer(tx: Tx, wallet: string): Promise<{ banned: bo
   return player;
 }
 
+/**
+ * Locks the row of a wallet until the transaction ends, so that a ban waits for this transaction.
+ * @returns whether the wallet is banned
+ * @throws 404 when the wallet never signed in
+ */
+export async function requirePlayer(tx: Tx, wallet: string): Promise<{ banned: boolean }> {
+  const [player] = await tx.query(findPlayer, [wallet]);
+  if (!player) throw fail(404, 'the wallet has never signed in');
+  return player;
+}
+
 /** Returns the mode that a wallet plays in; null for a wallet that never signed in. */
 export async function readPlayerMode(db: Queryable, wallet: string): Promise<Mode | null> {
   return (await run(db, build.selectFrom('players').select('mode').where('wallet', '=', wallet)))[0]?.mode ?? null;
@@ -41,10 +54,13 @@ export async function choosePlayerMode(tx: Tx, wallet: string, mode: Mode | null
     .updateTable('players')
     .set({ mode: mode ?? otherMode })
     .where('wallet', '=', wallet);
-  return (await run(tx, update.returning('mode')))[0]?.mode ?? null;
+  const [player] = await run(tx, update.returning('mode'));
+  // Completions of quests are per mode, so a quest that the wallet completed in the other mode may be open in this mode.
+  if (player) await recheckQuests(tx, [wallet]);
+  return player?.mode ?? null;
 }
 
-/** A wallet's mode, tally, conversions and standings, read in one snapshot. */
+/** A wallet's mode, tally, conversions, standings and adjustments, read in one snapshot. */
 export interface PlayerPoints {
   mode: Mode;
   /** Time of the first sign-in, ms since 1970. */
@@ -55,6 +71,8 @@ export interface PlayerPoints {
   convertedPoints: number;
   /** Standings on the requested boards, in both modes. */
   standings: StandingRow[];
+  /** Points that operators gave (or took, if negative), by mode and UTC day number. */
+  adjustments: { mode: Mode; day: number; points: number }[];
 }
 
 const selectPlayerPoints = statement<PlayerPoints>(
@@ -63,7 +81,9 @@ const selectPlayerPoints = statement<PlayerPoints>(
   `select p.mode, (extract(epoch from p.created_at) * 1000)::float8 as since, p.tally, p.converted_beta::float8 as "convertedBeta",
           p.converted_points::float8 as "convertedPoints", (
      select coalesce(json_agg(s), '[]') from unnest($2::text[]) as k(board), unnest(array['regular', 'beta']) as m(mode), lateral (
-       select ${STANDING_COLUMNS} from standings s where s.board = k.board and s.mode = m.mode and s.wallet = $1 offset 0) s) as standings
+       select ${STANDING_COLUMNS} from standings s where s.board = k.board and s.mode = m.mode and s.wallet = $1 offset 0) s) as standings, (
+     select coalesce(json_agg(a), '[]') from (
+       select mode, day, sum(points)::float8 as points from ledger where wallet = $1 and kind = 'adjustment' group by mode, day) a) as adjustments
    from players p where p.wallet = $1`,
 );
 

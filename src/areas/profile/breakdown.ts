@@ -16,6 +16,8 @@ interface PointSources {
   games: number;
   quests: number;
   referrals: number;
+  /** Points that operators gave, minus the points that they took. */
+  adjustments: number;
 }
 
 /** A wallet's points in one mode (regular or beta), without voided points. */
@@ -30,7 +32,7 @@ export interface ModePoints {
 
 /**
  * Boards whose values are sums of points: all points, points from quests, and points from referrals. Points from games are all points minus the other
- * two.
+ * two and the adjustments.
  */
 const SUMS = ['global', 'quests', 'referrals'] as const;
 
@@ -44,13 +46,28 @@ export async function readHoldings(app: App, wallet: string): Promise<PlayerPoin
 export function modePointsOf(holder: PlayerPoints, mode: Mode, now: Date): ModePoints {
   const today = dayNumber(now);
   const standings = new Map(holder.standings.filter((row) => row.mode === mode).map((row) => [row.board, row]));
-  const summed = (valueOn: (row: StandingRow) => number) => {
+  const adjusted = holder.adjustments.filter((row) => row.mode === mode);
+  const summed = (valueOn: (row: StandingRow) => number, isCounted: (day: number) => boolean) => {
     const [points = 0, quests = 0, referrals = 0] = SUMS.map((board) => standings.get(board)).map((row) => row && valueOn(row));
-    return { points, games: points - quests - referrals, quests, referrals };
+    const adjustments = adjusted.reduce((sum, { day, points }) => (isCounted(day) ? sum + points : sum), 0);
+    return { points, games: points - quests - referrals - adjustments, quests, referrals, adjustments };
   };
-  const during = (period: Period) => summed((row) => (row[period] === bucketOf(period, today) ? row[`${period}_value`] : 0));
+  const during = (period: Period) => {
+    const bucket = bucketOf(period, today);
+    return summed(
+      (row) => (row[period] === bucket ? row[`${period}_value`] : 0),
+      (day) => bucketOf(period, day) === bucket,
+    );
+  };
 
-  const { points: total, games: gamePoints, ...sources } = summed((row) => row.total);
+  const {
+    points: total,
+    games: gamePoints,
+    ...sources
+  } = summed(
+    (row) => row.total,
+    () => true,
+  );
   const conversions = mode === 'regular' ? holder.convertedPoints : 0 - holder.convertedBeta;
   const games = Object.entries(holder.tally[mode] ?? {})
     .map(([gameId, { scores, points }]) => ({ gameId, best: standings.get(gameBoard(gameId))?.total ?? 0, scores, points }))

@@ -1,5 +1,18 @@
 import { sql } from 'kysely';
-import { appendPoints, type LedgerEntry, lockPlayers, openDay, readTotals, scheduleRefresh } from '#areas/points';
+import {
+  appendPoints,
+  type LedgerEntry,
+  lockPlayers,
+  type OpenDay,
+  type Operation,
+  openDay,
+  REVOKE,
+  readEntriesOfCause,
+  readTotals,
+  revokeEntries,
+  type StoredEntry,
+  scheduleRefresh,
+} from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
@@ -72,6 +85,23 @@ export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string
   return { id, wallet, rate, betaPoints: betaTotal, points: Number(points), betaTotal: 0, total: total + Number(points) };
 }
 
+const subtract = statement(
+  'subtract_conversion',
+  `update players p set converted_beta = p.converted_beta - c.beta_points, converted_points = p.converted_points - c.points
+   from beta_conversions c where c.id = $1 and p.wallet = c.wallet`,
+);
+
+/**
+ * Reverses a conversion: takes the regular points back, and gives the beta points back. A later conversion converts them again.
+ * @param entry one of the two ledger entries of the conversion
+ * @throws 409 when the conversion is revoked already
+ */
+export async function revokeConversion(tx: Tx, open: OpenDay, entry: StoredEntry, operation: Operation): Promise<void> {
+  await lockPlayers(tx, [entry.wallet]);
+  await revokeEntries(tx, open, await readEntriesOfCause(tx, { source: 'conversion', sourceId: entry.sourceId, reason: 'conversion' }), operation);
+  await tx.query(subtract, [entry.sourceId]);
+}
+
 const build = queryBuilder(profileTables);
 
 /** Reads the newest conversions of a wallet, at most 20. */
@@ -80,6 +110,10 @@ export async function readNewestConversions(db: Queryable, wallet: string) {
     .selectFrom('beta_conversions')
     .select(['id', sql<string>`trim_scale(rate)::text`.as('rate'), sql<number>`beta_points::float8`.as('betaPoints')])
     .select([sql<number>`points::float8`.as('points'), isoInstant('at').as('at')])
+    .select(
+      sql<boolean>`exists (select from ledger l where l.source_id = beta_conversions.id::text and l.source = 'conversion'
+        and l.wallet = beta_conversions.wallet and l.reason = ${sql.lit(REVOKE)})`.as('revoked'),
+    )
     .where('wallet', '=', wallet);
   return await run(db, conversions.orderBy('beta_conversions.at', 'desc').orderBy('id', 'desc').limit(20));
 }

@@ -53,9 +53,8 @@ export async function readProfile(app: App, wallet: string): Promise<z.input<typ
 /** Reads a wallet's converted and unconverted beta points. */
 export async function readBetaPoints(app: App, wallet: string): Promise<z.input<typeof BetaPoints>> {
   const holder = await requireHoldings(app, wallet);
-  const { total: unconverted, sources, games } = modePointsOf(holder, 'beta', app.clock.now());
-  const { conversions, ...earned } = sources;
-  return { total: unconverted - conversions, converted: holder.convertedBeta, unconverted, sources: earned, games };
+  const { total, sources, games } = modePointsOf(holder, 'beta', app.clock.now());
+  return { total, earned: total + holder.convertedBeta, converted: holder.convertedBeta, sources, games };
 }
 
 /** Reads a wallet's results in beta mode, and its newest conversions. */
@@ -65,7 +64,7 @@ export async function readBetaStats(app: App, wallet: string): Promise<z.input<t
   const { mode, convertedBeta, convertedPoints } = holder;
   return {
     enabled: mode === 'beta',
-    points: { total: total + convertedBeta, today: periods.day.points, week: periods.week.points },
+    points: { total, earned: total + convertedBeta, today: periods.day.points, week: periods.week.points },
     gamesPlayed: games.length,
     scores: countScores(games),
     converted: { betaPoints: convertedBeta, points: convertedPoints, conversions },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Count, Id, Instant, Wallet } from '#lib/scalars.ts';
+import { Count, Id, Instant, Points, Wallet } from '#lib/scalars.ts';
 
-const points = (description: string, example = 4_200) => Count.meta({ description, example });
+const points = (description: string, example = 4_200) => Points.meta({ description, example });
 const BaseUnits = z.string().regex(/^\d+$/);
 
 const GameLine = z
@@ -18,6 +18,7 @@ const Sources = z
     games: points('Points from games.', 1_260),
     quests: points('Points from quests.', 500),
     referrals: points('Points from referrals.', 40),
+    adjustments: points('Points that operators gave, minus the points that they took.', 0),
     conversions: points('Conversions. Regular mode: points from converted beta points. Beta mode: minus the converted beta points.', 2_400),
   })
   .meta({ id: 'PointSources', description: 'Points by source. They add up to the total.' });
@@ -28,6 +29,7 @@ const Period = z
     games: points('Points from games.', 90),
     quests: points('Points from quests.', 20),
     referrals: points('Points from referrals.', 10),
+    adjustments: points('Points that operators gave, minus the points that they took.', 0),
   })
   .meta({ id: 'PeriodPoints' });
 
@@ -38,6 +40,13 @@ const percentile = z.number().nullable().meta({
   example: 98.5,
 });
 const memberSince = Instant.meta({ description: 'Time of the first sign-in.' });
+
+/** The same number everywhere: the sum of the beta entries of the ledger. A conversion adds a negative entry. */
+const betaTotal = Points.meta({
+  description: 'Beta points of the wallet that are not converted: earned minus converted. Negative when points were voided after their conversion.',
+  example: 300,
+});
+const betaEarned = points('Beta points of all time, minus voided points: total plus converted.', 1_000);
 
 const Owed = z
   .strictObject({ amount: BaseUnits.meta({ description: 'Amount, base units.', example: '25000000' }), payments: Count.meta({ example: 1 }) })
@@ -71,7 +80,7 @@ export const Profile = z
     ),
     beta: z.strictObject({
       enabled: z.boolean().meta({ description: 'Whether new points are beta points.' }),
-      points: points('Beta points not converted yet.', 300),
+      points: betaTotal,
     }),
     games: z.strictObject({
       played: Count.meta({ description: 'Games with an accepted score.', example: 4 }),
@@ -83,10 +92,10 @@ export const Profile = z
 
 export const BetaPoints = z
   .strictObject({
-    total: points('Beta points of all time, minus voided points.', 1_000),
+    total: betaTotal,
+    earned: betaEarned,
     converted: points('Converted beta points.', 700),
-    unconverted: points('Beta points not converted yet. Negative when points were voided after their conversion.', 300),
-    sources: Sources.omit({ conversions: true }).meta({ id: 'BetaSources', description: 'The total beta points by source.' }),
+    sources: Sources,
     games: games.meta({ description: 'Games with an accepted score, highest best score first.' }),
   })
   .meta({ id: 'BetaPoints' });
@@ -95,7 +104,8 @@ export const BetaStats = z
   .strictObject({
     enabled: z.boolean().meta({ description: 'Whether new points are beta points.' }),
     points: z.strictObject({
-      total: points('Beta points of all time, minus voided points.', 1_000),
+      total: betaTotal,
+      earned: betaEarned,
       today: points('Beta points of this UTC day.', 120),
       week: points('Beta points of this ISO week.', 640),
     }),
@@ -112,6 +122,7 @@ export const BetaStats = z
               rate: z.string().meta({ description: 'Regular points per beta point.', example: '0.5' }),
               betaPoints: points('Converted beta points.', 700),
               points: points('Resulting regular points.', 350),
+              revoked: z.boolean().meta({ description: 'Whether an operator reversed the conversion.', example: false }),
               at: Instant,
             })
             .meta({ id: 'PastConversion' }),
@@ -133,7 +144,7 @@ export const BetaPreferenceRequest = z
 
 const PointsOf = z
   .strictObject({
-    total: points('Points of all time.'),
+    total: points('Points of all time: the sum of the ledger. In beta mode: the beta points that are not converted.'),
     sources: Sources,
     periods: z
       .strictObject({ day: Period, week: Period, month: Period, year: Period })
@@ -182,7 +193,7 @@ export const ConversionResult = z
     rate: z.string().meta({ example: '0.5' }),
     betaPoints: points('Converted beta points.', 700),
     points: points('Resulting regular points, rounded down.', 350),
-    betaTotal: points('Beta points of the wallet after the conversion.', 0),
+    betaTotal: points('Beta points of the wallet that are not converted, after the conversion.', 0),
     total: points('Regular points of the wallet after the conversion.', 4_550),
   })
   .meta({ id: 'ConversionResult' });

@@ -2,9 +2,10 @@ import type { LedgerEntry, Mode, OpenDay } from '#areas/points';
 import { findLinkedWallets } from '#areas/social';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { HoldingReading } from '#platform/solana/token-gate.ts';
 import { questCompleted } from './events.ts';
-import { readActiveDays, streakOn } from './metrics.ts';
-import { applyMultiplier, multiplierOf, type QuestFactors, RULE, STREAK_DAYS } from './multiplier.ts';
+import { readStreaks } from './metrics.ts';
+import { applyMultiplier, multiplierOf, type QuestFactors, RULE } from './multiplier.ts';
 import type { Quest } from './rows.ts';
 
 /** A completion that is not recorded yet. */
@@ -28,7 +29,7 @@ interface RecordedCompletions {
   readonly entries: readonly LedgerEntry[];
 }
 
-/** The unique key of a completion. */
+/** The unique key of a completion, without the mode. */
 interface CompletionKey {
   readonly wallet: string;
   readonly questId: string;
@@ -37,7 +38,7 @@ interface CompletionKey {
 
 const keyText = ({ wallet, questId, windowKey }: CompletionKey) => `${wallet} ${windowKey} ${questId}`;
 
-/** Finds recorded completions by key. `at` is the time of the completion, ms since 1970. */
+/** Finds recorded completions in the present mode of the wallet, by key. `at` is the time of the completion, ms since 1970. */
 interface CompletionLookup {
   find(key: CompletionKey): { readonly at: number; readonly points: number } | undefined;
 }
@@ -46,10 +47,11 @@ const selectCompletions = statement<CompletionKey & { at: number; points: number
   'select_quest_completions',
   `select c.* from unnest($1::text[]) as w(wallet), unnest($2::text[]) as k(window_key), lateral (
      select wallet, quest_id as "questId", window_key as "windowKey", points, floor(extract(epoch from at) * 1000)::float8 as at
-     from quest_completions q where q.wallet = w.wallet and q.window_key = k.window_key offset 0) c`,
+     from quest_completions q where q.wallet = w.wallet and q.window_key = k.window_key
+       and q.mode = coalesce((select mode from players p where p.wallet = w.wallet), 'regular') offset 0) c`,
 );
 
-/** Reads the completions of several wallets in several windows, with one query. */
+/** Reads the completions of several wallets in several windows, each in the present mode of the wallet, with one query. */
 export async function readCompletions(db: Queryable, wallets: readonly string[], windowKeys: readonly string[]): Promise<CompletionLookup> {
   const rows = await db.query(selectCompletions, [[...new Set(wallets)], [...new Set(windowKeys)]]);
   const found = new Map(rows.map((row) => [keyText(row), row]));
@@ -58,9 +60,9 @@ export async function readCompletions(db: Queryable, wallets: readonly string[],
 
 const insertCompletions = statement<CompletionKey>(
   'insert_quest_completions',
-  `insert into quest_completions (wallet, window_key, quest_id, version, points, by, at)
-   select c.wallet, c.window_key, c.quest_id, c.version, c.points, $6, $7
-   from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) as c(wallet, window_key, quest_id, version, points)
+  `insert into quest_completions (wallet, window_key, quest_id, version, points, mode, by, at)
+   select c.wallet, c.window_key, c.quest_id, c.version, c.points, c.mode, $7, $8
+   from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::text[]) as c(wallet, window_key, quest_id, version, points, mode)
    order by 1, 2, 3 on conflict do nothing returning wallet, quest_id as "questId", window_key as "windowKey"`,
 );
 const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>(
@@ -71,7 +73,7 @@ const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>
 /** Inputs of a completion other than the wallet's activities. */
 export interface CompletionContext {
   /** Whether each wallet holds enough of the reward token. For a wallet that is not in the map, this is unknown. */
-  readonly holdings: ReadonlyMap<string, boolean>;
+  readonly holdings: ReadonlyMap<string, HoldingReading>;
   /**
    * Whether the wallet's streak (consecutive active days) includes activities that the quest consumer has not counted yet. Reading these activities
    * is slow, so use this option for single wallets only.
@@ -94,17 +96,17 @@ export async function recordCompletions(
 ): Promise<RecordedCompletions> {
   if (completed.length === 0) return { awards: [], entries: [] };
   const wallets = [...new Set(completed.map(({ wallet }) => wallet))];
-  const days = completed.map(({ day }) => day);
-  const [players, linked, active] = await Promise.all([
+  const [players, linked, streaks] = await Promise.all([
     tx.query(selectPlayers, [wallets]),
     findLinkedWallets(tx, wallets),
-    readActiveDays(tx, wallets, Math.min(...days) - STREAK_DAYS, Math.max(...days), context.includeUncounted),
+    readStreaks(tx, completed, context.includeUncounted),
   ]);
   const playerOf = new Map(players.map((player) => [player.wallet, player]));
-  const awards = completed.flatMap((one): QuestAward[] => {
-    const { wallet, quest, day } = one;
+  const modeOf = (wallet: string): Mode => playerOf.get(wallet)?.mode ?? 'regular';
+  const awards = completed.flatMap((one, i): QuestAward[] => {
+    const { wallet, quest } = one;
     if (playerOf.get(wallet)?.banned) return [];
-    const inputs = { streakDays: streakOn(active.get(wallet), day), linked: linked.has(wallet), holding: context.holdings.get(wallet) ?? null };
+    const inputs = { streakDays: streaks[i] ?? 0, linked: linked.has(wallet), ...presentHolding(context.holdings.get(wallet)) };
     const basisPoints = multiplierOf(inputs);
     const basePoints = quest.definition.points;
     const factors = { rule: RULE, questVersion: quest.version, basePoints, basisPoints, ...inputs };
@@ -116,6 +118,7 @@ export async function recordCompletions(
     awards.map(({ quest }) => quest.id),
     awards.map(({ quest }) => quest.version),
     awards.map(({ points }) => points),
+    awards.map(({ wallet }) => modeOf(wallet)),
     context.by ?? null,
     open.at.toISOString(),
   ]);
@@ -125,18 +128,24 @@ export async function recordCompletions(
   const entries = recorded.map(
     ({ wallet, quest, windowKey, points, factors }): LedgerEntry => ({
       wallet,
-      mode: playerOf.get(wallet)?.mode ?? 'regular',
+      mode: modeOf(wallet),
       kind: 'quest',
       reason: 'quest',
       source: 'quest',
       sourceId: `${quest.id}:${windowKey}`,
       points,
       rewards: true,
-      factors: { ...factors },
+      factors: { ...factors, ...(context.by === undefined ? {} : { by: context.by }) },
     }),
   );
   return { awards: recorded, entries };
 }
+
+/** Converts the reading of a balance into inputs of the multiplier. @param reading undefined when the balance is unknown */
+export const presentHolding = (reading: HoldingReading | null | undefined): { holding: boolean | null; holdingAt: string | null } => ({
+  holding: reading?.holding ?? null,
+  holdingAt: reading ? new Date(reading.at).toISOString() : null,
+});
 
 /** Emits `quest_completed` to the wallet of each completion. */
 function emitCompleted(tx: Tx, awards: readonly QuestAward[]): void {

@@ -1,30 +1,31 @@
-import type { ActivityEvent, Consumer, LedgerEntry, OpenDay } from '#areas/points';
+import { type ActivityEvent, type Consumer, type LedgerEntry, type Mode, type OpenDay, recheckQuests, requestQuestChecks } from '#areas/points';
 import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { cachedEligibility } from '#platform/solana/token-gate.ts';
+import { cachedHoldings } from '#platform/solana/token-gate.ts';
 import { readCompletions, recordCompletions } from './completions.ts';
 import { ProgressEstimates, type WindowEstimates } from './estimates.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
 import { countActivities } from './metrics.ts';
 import { activityKeys, isMet, requirementKeys } from './progress.ts';
-import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
+import { completionTime, type Quest, questWindow, readQuests } from './rows.ts';
 
 /** The activities of one wallet on one UTC day within a batch. */
 interface WalletActivities {
   readonly wallet: string;
+  readonly mode: Mode;
   /** The keys of all these activities, as `activityKeys` returns them. */
   readonly keys: Set<string>;
   readonly activities: ActivityEvent[];
 }
 
 /** Groups activities by day number, then by wallet. */
-function groupByDay(activities: readonly ActivityEvent[]): Map<number, WalletActivities[]> {
+function groupByDay(activities: readonly ActivityEvent[], inBeta: ReadonlySet<string>): Map<number, WalletActivities[]> {
   const days = new Map<number, Map<string, WalletActivities>>();
   for (const activity of activities) {
     const { wallet, day, kind, gameId } = activity;
     const wallets = days.get(day) ?? new Map<string, WalletActivities>();
-    const known = wallets.get(wallet) ?? { wallet, keys: new Set(), activities: [] };
+    const known: WalletActivities = wallets.get(wallet) ?? { wallet, mode: inBeta.has(wallet) ? 'beta' : 'regular', keys: new Set(), activities: [] };
     known.activities.push(activity);
     for (const key of activityKeys(kind, gameId ?? '')) known.keys.add(key);
     wallets.set(wallet, known);
@@ -36,9 +37,12 @@ function groupByDay(activities: readonly ActivityEvent[]): Map<number, WalletAct
 /** A quest that a wallet may have completed. */
 interface Candidate {
   readonly wallet: string;
+  readonly mode: Mode;
   readonly quest: Quest;
   readonly day: number;
   readonly windowKey: string;
+  /** Time at which an activity of the batch may have completed the quest, ms since 1970. */
+  readonly at: number;
   readonly estimates: WindowEstimates;
 }
 
@@ -59,11 +63,10 @@ function findCandidates(
       const { key: windowKey, first } = questWindow(quest, day);
       if (day < first) continue;
       const estimates = estimatesOf.forWindow(quest, windowKey);
-      for (const { wallet, keys: walletKeys, activities } of wallets) {
-        if (!keys.some((key) => walletKeys.has(key)) || !estimates.add(wallet, activities)) continue;
-        if (activities.some(({ at }) => isOpen(quest, at))) {
-          found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, quest, day, windowKey, estimates });
-        }
+      for (const { wallet, mode, keys: walletKeys, activities } of wallets) {
+        if (!keys.some((key) => walletKeys.has(key)) || !estimates.add(wallet, mode, activities)) continue;
+        const at = activities.map((activity) => completionTime(quest, activity)).find((time) => time !== null);
+        if (at !== undefined) found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, mode, quest, day, windowKey, at, estimates });
       }
     }
   }
@@ -78,11 +81,11 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
     possible.map(({ wallet }) => wallet),
     possible.map(({ windowKey }) => windowKey),
   );
-  const uncompleted = possible.filter(({ wallet, quest, windowKey, estimates }) => {
+  const uncompleted = possible.filter(({ wallet, mode, quest, windowKey, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
     // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. Only an earlier completion is committed for
     // certain, so only an earlier completion is marked in the estimates.
-    if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet);
+    if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet, mode);
     return completion === undefined;
   });
   if (uncompleted.length === 0) return [];
@@ -97,25 +100,42 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
   });
 }
 
+const selectBetaWallets = statement<{ wallet: string }>(
+  'select_beta_wallets',
+  `select wallet from players where wallet = any($1::text[]) and mode = 'beta'`,
+);
 const nextBatchNumber = statement<{ batch: number }>('next_quest_batch', `select nextval('quest_turns')::float8 as batch`);
 const estimatesState = perApp(() => new ProgressEstimates());
 
 /**
  * Counts activities, and completes the quests whose requirements are met. Computes progress from the stored counts per wallet and week, so a new or
- * changed quest needs no migration.
+ * changed quest needs no migration. If the token balance of a wallet is not known, the job completeQuests reads it from the chain and completes the
+ * quest, because this function runs in a transaction and must not wait for the RPC node.
  * @returns ledger entries for the caller to append in this transaction
  */
 async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly ActivityEvent[]): Promise<readonly LedgerEntry[]> {
   // The registry of games is nearly always cached. If the registry must be loaded, loading takes a second database connection from the pool. Only one
   // consumer runs at a time, so consumers cannot take all connections of the pool.
   const unrewarded = await unrewardedGames(app);
-  const [quests, [next]] = await Promise.all([readQuests(tx), tx.query(nextBatchNumber), countActivities(tx, activities)]);
+  const wallets = [...new Set(activities.map(({ wallet }) => wallet))];
+  const [quests, [next], beta] = await Promise.all([
+    readQuests(tx),
+    tx.query(nextBatchNumber),
+    tx.query(selectBetaWallets, [wallets]),
+    countActivities(tx, activities),
+  ]);
+  const inBeta = new Set(beta.map(({ wallet }) => wallet));
+  // A restored score adds progress, but the estimates do not count it.
+  await recheckQuests(tx, [...new Set(activities.flatMap(({ kind, wallet }) => (kind === 'restore' ? [wallet] : [])))]);
   const estimates = app.state(estimatesState);
   estimates.beginBatch(next?.batch ?? 0, unrewarded);
-  const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities), estimates), unrewarded);
+  const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities, inBeta), estimates), unrewarded);
   if (completed.length === 0) return [];
-  const holdings = await cachedEligibility(app, [...new Set(completed.map(({ wallet }) => wallet))]);
-  return (await recordCompletions(tx, open, completed, { holdings })).entries;
+  const holdings = await cachedHoldings(app, [...new Set(completed.map(({ wallet }) => wallet))]);
+  const isReady = ({ wallet }: Candidate) => app.config.chain.rewardMint === null || holdings.has(wallet);
+  const waiting = completed.filter((one) => !isReady(one)).map(({ wallet, quest, day, at }) => ({ wallet, questId: quest.id, day, at }));
+  await requestQuestChecks(tx, waiting);
+  return (await recordCompletions(tx, open, completed.filter(isReady), { holdings })).entries;
 }
 
 /** The consumer of activities that counts and completes quests. */

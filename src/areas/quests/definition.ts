@@ -17,13 +17,20 @@ const gameId = Slug.optional().meta({
 /** One condition of a requirement. */
 export const Condition = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('plays'), count, gameId }).meta({ description: 'Counts started plays.' }),
-    z.strictObject({ type: z.literal('scores'), count, gameId }).meta({ description: 'Counts accepted scores.' }),
+    z
+      .strictObject({ type: z.literal('plays'), count, gameId })
+      .meta({ description: 'Counts started plays. Plays of games that earn no rewards count only when gameId names the game.' }),
+    z
+      .strictObject({ type: z.literal('scores'), count, gameId })
+      .meta({ description: 'Counts accepted scores. Scores of games that earn no rewards count only when gameId names the game.' }),
     z
       .strictObject({ type: z.literal('bestScore'), atLeast: z.int().min(1).max(10_000), gameId })
       .meta({ description: 'Requires a normalized score of at least `atLeast`, 1 to 10,000.' }),
     z.strictObject({ type: z.literal('clips'), count }).meta({ description: 'Counts uploaded clips.' }),
-    z.strictObject({ type: z.literal('follow') }).meta({ description: 'Requires that the wallet’s X account follows the arcade’s account.' }),
+    z.strictObject({ type: z.literal('follow') }).meta({
+      description:
+        'Requires that the wallet’s linked X account follows the arcade’s account. A follow counts on every day until the account unfollows or is unlinked. The follow of an account counts for one wallet only.',
+    }),
     z.strictObject({ type: z.literal('repost'), count }).meta({ description: 'Counts reposts of the arcade’s posts.' }),
     z.strictObject({ type: z.literal('mention'), count }).meta({ description: 'Counts mentions of the arcade’s account.' }),
     z.strictObject({ type: z.literal('referrals'), count }).meta({ description: 'Counts the wallets that the caller referred.' }),
@@ -87,7 +94,10 @@ const fields = {
   repeat: z.enum(REPEATS).meta({ description: 'How often a wallet can complete the quest: once ever, once per UTC day, or once per ISO week.' }),
   active: z.boolean(),
   task: z.boolean().meta({ description: 'Marks a daily task: the wallet completes it with a request when the requirement is met.', example: false }),
-  burnEventId: Slug.nullable().meta({ description: 'The burn event of the quest, or null.', example: null }),
+  burnEventId: Slug.nullable().meta({
+    description: 'The burn event of the quest, or null. The quest ends with this event; burns that happened before the end still count.',
+    example: null,
+  }),
 };
 type QuestFields = z.output<z.ZodObject<typeof fields>>;
 

@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import { array, byteText, checks, index, integer, jsonb, reference, text, timestamp, wallet } from '#platform/db/columns.ts';
+import { array, byteText, checks, index, integer, jsonb, oneOf, reference, text, timestamp, wallet } from '#platform/db/columns.ts';
 import type { QuestDefinition } from './definition.ts';
 
 /** A row is a quest in its current version. The row of a deleted quest stays, so that its id is not used again. */
@@ -13,10 +13,12 @@ export const QuestsTable = defineEntity({
     createdAt: timestamp().defaultRaw('app_now()'),
     updatedAt: timestamp().defaultRaw('app_now()'),
     deletedAt: timestamp().nullable(),
+    /** Version that the last event about the quest announced; null before `quest_published` and after `quest_withdrawn`. */
+    publishedVersion: integer().nullable(),
   },
 });
 
-/** A row is the completion of a quest by a wallet in one window. Each row gave points once. */
+/** A row is the completion of a quest by a wallet in one window and mode. Each row gave points once. */
 export const QuestCompletionsTable = defineEntity({
   name: 'QuestCompletions',
   tableName: 'quest_completions',
@@ -25,9 +27,11 @@ export const QuestCompletionsTable = defineEntity({
     /** The window: `once`, a UTC day, or an ISO week. */
     windowKey: byteText().primary(),
     questId: reference(QuestsTable, 'quest_id').primary(),
+    /** Mode of the points. A completion in beta mode does not use up the completion in regular mode. */
+    mode: oneOf('regular', 'beta').primary(),
     /** Version of the quest at the time of the completion. */
     version: integer(),
-    /** Points after the multiplier. */
+    /** Points after the multiplier; 0 when an operator revoked them. */
     points: integer(),
     /** Name of the admin token of the operator who recorded the completion; null when the service recorded it. */
     by: text().nullable(),
@@ -75,5 +79,22 @@ export const WalletWeeksTable = defineEntity({
   checks: checks('cardinality(bests) = 7', 'cardinality(counts) = 7', 'cardinality(sums) = 7', '((week + 3) % 7) = 0'),
 });
 
+/** A row is the newest evaluation of a quest for all wallets. */
+export const QuestSweepsTable = defineEntity({
+  name: 'QuestSweeps',
+  tableName: 'quest_sweeps',
+  properties: {
+    questId: reference(QuestsTable, 'quest_id').primary(),
+    /** Describes what is evaluated: the version, the window, the games that count. */
+    basis: text(),
+    /** UTC day number whose windows are evaluated. */
+    day: integer(),
+    /** The evaluation continues with the wallets behind this one; empty at the beginning. */
+    afterWallet: byteText().default(''),
+    startedAt: timestamp().defaultRaw('app_now()'),
+    finishedAt: timestamp().nullable(),
+  },
+});
+
 /** Tables of this area. */
-export const questsTables = [QuestsTable, QuestCompletionsTable, QuestVersionsTable, WalletWeeksTable] as const;
+export const questsTables = [QuestsTable, QuestCompletionsTable, QuestSweepsTable, QuestVersionsTable, WalletWeeksTable] as const;

@@ -1,4 +1,4 @@
-import type { ActivityEvent } from '#areas/points';
+import type { ActivityEvent, Mode } from '#areas/points';
 import { type Condition, conditionsOf } from './definition.ts';
 import { isCounted, isSatisfied, progressOf, type QuestFacts } from './progress.ts';
 import type { Quest } from './rows.ts';
@@ -6,8 +6,8 @@ import type { Quest } from './rows.ts';
 /** Maximum estimates per process. A process has one estimate per wallet and window of a quest. Above the maximum, all estimates are cleared. */
 const MAX_ESTIMATES = 300_000;
 
-/** Marker that replaces the estimate of a wallet that has completed the quest in the window. */
-const COMPLETED: number[] = [];
+/** Markers that replace the estimate of a wallet that has completed the quest in the window, by the mode in which the wallet completed the quest. */
+const COMPLETED: Readonly<Record<Mode, number[]>> = { regular: [], beta: [] };
 
 const requiredOf = (condition: Condition): number => {
   if ('count' in condition) return condition.count;
@@ -32,11 +32,13 @@ export class WindowEstimates {
 
   /**
    * Adds activities to the estimate of a wallet.
+   * @param mode the present mode of the wallet
    * @returns whether the requirement may be met; if so, the caller must read the exact progress
    */
-  add(wallet: string, activities: readonly ActivityEvent[]): boolean {
+  add(wallet: string, mode: Mode, activities: readonly ActivityEvent[]): boolean {
     const known = this.#progress.get(wallet);
-    if (!known || known === COMPLETED) return !known;
+    if (known === COMPLETED[mode]) return false;
+    if (!known || known === COMPLETED.regular || known === COMPLETED.beta) return true;
     for (const { kind, gameId, amount } of activities) {
       for (const [i, condition] of this.#conditions.entries()) {
         if (!isCounted(condition, kind, gameId ?? '')) continue;
@@ -64,9 +66,9 @@ export class WindowEstimates {
     this.#progress.delete(wallet);
   }
 
-  /** Marks the quest as completed by the wallet. Precondition: the completion is committed. */
-  markCompleted(wallet: string): void {
-    this.#progress.set(wallet, COMPLETED);
+  /** Marks the quest as completed by the wallet in a mode. Precondition: the completion is committed. */
+  markCompleted(wallet: string, mode: Mode): void {
+    this.#progress.set(wallet, COMPLETED[mode]);
   }
 }
 

@@ -1,8 +1,9 @@
 import { earnsRewards, loadGames } from '#areas/arcade';
+import { findFollowers } from '#areas/social';
 import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import { type DayRange, type MetricFilter, readActiveDays, readMetrics, streakOn } from './metrics.ts';
-import { isMet, maxStreakDays, measuredKinds, type QuestFacts, subjectsOf } from './progress.ts';
+import { isMet, maxStreakDays, measuredKinds, needsFollow, type QuestFacts, subjectsOf } from './progress.ts';
 import { type Quest, questWindow } from './rows.ts';
 
 /** Identifies a wallet's progress in a quest, in the window of the quest that contains `day` (a UTC day number). */
@@ -30,7 +31,7 @@ const metricFilterOf = (quests: readonly Quest[], unrewarded: Iterable<string>):
 });
 
 /**
- * Reads the data from which the progress of wallets in quests is computed. Runs two SQL statements for any number of items in `queries`. Reads a
+ * Reads the data from which the progress of wallets in quests is computed. Runs three SQL statements for any number of items in `queries`. Reads a
  * streak (consecutive active days) only if the other conditions of the quest are met. Otherwise no streak can change whether the quest is completed,
  * and `streak` is Infinity, which means: not read.
  * @param unrewarded the result of `unrewardedGames`
@@ -54,10 +55,15 @@ export async function readFacts(
     return range;
   });
   const quests = [...new Set(queries.map(({ quest }) => quest))];
-  const metrics = await readMetrics(db, [...ranges.values()], metricFilterOf(quests, unrewarded), includeUncounted);
-  const factsOf = ({ quest: { definition } }: ProgressQuery, i: number, streak: number): QuestFacts => ({
+  const mayFollow = queries.flatMap(({ wallet, quest }) => (needsFollow(quest.definition.requirement) ? [wallet] : []));
+  const [metrics, followers] = await Promise.all([
+    readMetrics(db, [...ranges.values()], metricFilterOf(quests, unrewarded), includeUncounted),
+    findFollowers(db, mayFollow),
+  ]);
+  const factsOf = ({ wallet, quest: { definition } }: ProgressQuery, i: number, streak: number): QuestFacts => ({
     metrics: metrics[rangeOf[i]?.n ?? -1] ?? [],
     streak,
+    following: followers.has(wallet),
     manuallyConfirmed: definition.task,
     unrewarded,
     burnEventId: definition.burnEventId,

@@ -6,7 +6,13 @@ import type { QuestFactors } from './multiplier.ts';
 interface QuestLedgerRow {
   readonly questId: string;
   readonly window: string;
+  /** Negative in the entry that revokes a completion. */
   readonly points: number;
+  readonly reason: 'quest' | 'revoke';
+  /** Whether another entry revokes this entry. */
+  readonly revoked: boolean;
+  /** Reason of the operator who revoked the completion; null for an entry that gave points. */
+  readonly note: string | null;
   readonly mode: Mode;
   /** Time of the entry, ISO 8601 in UTC. */
   readonly timestamp: string;
@@ -18,11 +24,14 @@ const QUEST_ENTRIES_OF_WALLET = `wallet = $1 and kind = 'quest' and source = 'qu
 // fast.
 const selectEntries = statement<QuestLedgerRow>(
   'select_quest_entries',
-  `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode,
-          ${instant('at')} as timestamp, factors
-   from (select source_id as id, row_number() over () as place from (
-     select source_id from ledger where ${QUEST_ENTRIES_OF_WALLET} order by ledger.at desc, source_id desc limit $2 offset $3) k) page,
-     lateral (select * from ledger where ${QUEST_ENTRIES_OF_WALLET} and source_id = page.id offset 0) entry
+  `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode, reason,
+          ${instant('at')} as timestamp, factors - 'by' - 'note' as factors, factors ->> 'note' as note,
+          reason = 'quest' and exists (
+            select from ledger r where r.source_id = page.id and r.source = 'quest' and r.wallet = $1 and r.reason = 'revoke' and r.mode = entry.mode) as revoked
+   from (select source_id as id, reason as why, mode as how, row_number() over () as place from (
+     select source_id, reason, mode from ledger where ${QUEST_ENTRIES_OF_WALLET}
+     order by ledger.at desc, source_id desc, reason desc, mode limit $2 offset $3) k) page,
+     lateral (select * from ledger where ${QUEST_ENTRIES_OF_WALLET} and source_id = page.id and reason = page.why and mode = page.how offset 0) entry
    order by place`,
 );
 const countEntries = statement<{ total: number }>(

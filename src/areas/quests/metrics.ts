@@ -1,4 +1,4 @@
-import type { ActivityEvent } from '#areas/points';
+import { type ActivityEvent, isVoided, isVoiding } from '#areas/points';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
@@ -59,28 +59,29 @@ function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
 }
 
 /**
- * Subtracts voided scores from the counts of the weekday ($2) on which the scores were accepted. Sets the best score of that day to the maximum of
- * all scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
+ * Subtracts voided scores ($3: -1) from the counts of the weekday ($2) on which the scores were accepted, and adds restored scores ($3: 1). Sets the
+ * best score of that day to the maximum of all scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
  */
-const subtractVoided = statement(
-  'subtract_voided_scores',
+const countVoiding = statement(
+  'count_voided_scores',
   `with voided as (
-     select s.wallet, s.day, coalesce(s.game_id, '') as subject, count(*)::int as count
-     from unnest($1::text[]) as v(source_id), lateral (
+     select s.wallet, s.day, coalesce(s.game_id, '') as subject, sum(v.change)::int as count
+     from unnest($1::text[], $3::int[]) as v(source_id, change), lateral (
        select wallet, day, game_id from activities where source_id = v.source_id and kind = 'score' offset 0) s
      where (s.day + 3) % 7 = $2 - 1 group by 1, 2, 3)
-   update wallet_weeks m set counts[$2] = greatest(m.counts[$2] - g.count, 0), bests[$2] = coalesce((
+   update wallet_weeks m set counts[$2] = greatest(m.counts[$2] + g.count, 0), bests[$2] = coalesce((
      select max(a.amount) from activities a
      where a.wallet = g.wallet and a.kind = 'score' and a.day = g.day and coalesce(a.game_id, '') = g.subject
-       and not exists (select from activities v where v.source_id = a.source_id and v.kind = 'void')), 0)
+       and not ${isVoided('a.source_id')}), 0)
    from voided g
    where m.wallet = g.wallet and m.week = g.day - ($2 - 1) and m.kind = 'score' and m.subject = g.subject`,
 );
 
 /** Adds activities to `wallet_weeks`. Precondition: the same transaction marks the activities as consumed, so that each activity counts once. */
 export async function countActivities(tx: Tx, activities: readonly ActivityEvent[]): Promise<void> {
-  const voids = activities.flatMap(({ kind, sourceId }) => (kind === 'void' ? [sourceId] : []));
-  const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => kind !== 'void')), ({ weekday, kind }) =>
+  const voiding = activities.filter(({ kind }) => isVoiding(kind));
+  const changes = voiding.map(({ kind }) => (kind === 'restore' ? 1 : -1));
+  const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => !isVoiding(kind))), ({ weekday, kind }) =>
     kind === 'burn' ? -weekday : weekday,
   );
   // Sends the statements for voids last, because a batch may contain a score and the void of this score. The connection runs statements in the order
@@ -100,7 +101,7 @@ export async function countActivities(tx: Tx, activities: readonly ActivityEvent
           rows.map(({ kind, sum }) => (kind === 'burn' ? sum : null)),
         ]),
       ),
-    ...WEEKDAYS.map((weekday) => voids.length > 0 && tx.query(subtractVoided, [voids, weekday])),
+    ...WEEKDAYS.map((weekday) => voiding.length > 0 && tx.query(countVoiding, [voiding.map(({ sourceId }) => sourceId), weekday, changes])),
   ]);
 }
 
@@ -115,7 +116,7 @@ export interface DayRange {
  * SQL condition: activities of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as consumed and adds
  * them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
  */
-const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind <> 'void'`;
+const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind not in ('void', 'restore', 'second-void')`;
 
 /** SQL that turns a row with seven array elements, one per weekday, into seven rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;
@@ -192,6 +193,38 @@ export async function readActiveDays(
   if (wallets.length === 0) return new Map();
   const rows = await db.query(includeUncounted ? readAllDays : readDays, [[...new Set(wallets)], first, last]);
   return new Map(rows.map(({ wallet, days }) => [wallet, new Set(days)]));
+}
+
+/** Days before the present day that the first query of `readStreaks` reads, and the factor by which each further query reads more days. */
+const FIRST_SPAN = 14;
+const SPAN_FACTOR = 4;
+
+/**
+ * Reads streaks: the number of consecutive active days that end on `day` or on the day before it. Most streaks need one query; a streak of n days
+ * needs about log4(n) queries.
+ * @returns one streak per item, in the order of `queries`
+ */
+export async function readStreaks(
+  db: Queryable,
+  queries: readonly { readonly wallet: string; readonly day: number }[],
+  includeUncounted = false,
+): Promise<number[]> {
+  const streaks = queries.map(() => 0);
+  let open = queries.map((query, i) => ({ ...query, i }));
+  for (let span = FIRST_SPAN; open.length > 0; span *= SPAN_FACTOR) {
+    const days = open.map(({ day }) => day);
+    const first = Math.min(...days) - span;
+    const wallets = open.map(({ wallet }) => wallet);
+    const active = await readActiveDays(db, wallets, first, Math.max(...days), includeUncounted);
+    open = open.filter(({ wallet, day, i }) => {
+      const streak = streakOn(active.get(wallet), day);
+      streaks[i] = streak;
+      // A streak that begins on the first day of the range may have begun earlier.
+      const last = active.get(wallet)?.has(day) ? day : day - 1;
+      return streak > 0 && last - streak < first;
+    });
+  }
+  return streaks;
 }
 
 /** Returns the number of consecutive active days that end on `day` or on the day before it. */

@@ -1,15 +1,11 @@
 /** Version of the multiplier rule in this file. Each ledger entry of a quest stores this version. */
 export const RULE = 1;
-/** The constants from here to `MAX_MULTIPLIER` are basis points: 10,000 is a factor of 1. */
+/** The constants from here to `HOLDING_BONUS` are basis points: 10,000 is a factor of 1. */
 const BASE_MULTIPLIER = 10_000;
 const STREAK_BONUS_PER_DAY = 500;
 const MAX_STREAK_BONUS = 5_000;
 const LINKED_BONUS = 1_000;
 const HOLDING_BONUS = 1_500;
-export const MAX_MULTIPLIER = 20_000;
-
-/** Length of the shortest streak that gives the maximum bonus, days. */
-export const STREAK_DAYS = MAX_STREAK_BONUS / STREAK_BONUS_PER_DAY + 1;
 
 /** Inputs from which a wallet's multiplier is computed. */
 export interface MultiplierInputs {
@@ -17,8 +13,10 @@ export interface MultiplierInputs {
   readonly streakDays: number;
   /** Whether the wallet has linked an external account. */
   readonly linked: boolean;
-  /** Whether the wallet holds enough of the reward token; null when this is unknown. */
+  /** Whether the wallet held enough of the reward token at `holdingAt`; null when this is unknown. */
   readonly holding: boolean | null;
+  /** Time at which the balance was read from the chain, ISO 8601 in UTC; null when `holding` is null. Absent in entries of earlier releases. */
+  readonly holdingAt?: string | null;
 }
 
 /** Returns the bonus that each input gives, basis points. */
@@ -28,10 +26,16 @@ export const bonuses = ({ streakDays, linked, holding }: MultiplierInputs) => ({
   holding: holding === true ? HOLDING_BONUS : 0,
 });
 
-/** Returns the multiplier of quest points, basis points: base plus bonuses, at most `MAX_MULTIPLIER`. */
+/**
+ * Returns the highest multiplier that a wallet can reach, basis points.
+ * @param hasToken whether a reward token is configured; without it, no wallet gets the bonus for holding
+ */
+export const maxMultiplier = (hasToken: boolean): number => BASE_MULTIPLIER + MAX_STREAK_BONUS + LINKED_BONUS + (hasToken ? HOLDING_BONUS : 0);
+
+/** Returns the multiplier of quest points, basis points: base plus bonuses. */
 export function multiplierOf(inputs: MultiplierInputs): number {
   const { streak, linked, holding } = bonuses(inputs);
-  return Math.min(MAX_MULTIPLIER, BASE_MULTIPLIER + streak + linked + holding);
+  return BASE_MULTIPLIER + streak + linked + holding;
 }
 
 /** Returns points times multiplier, rounded down. */

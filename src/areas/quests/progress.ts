@@ -1,4 +1,4 @@
-import type { ACTIVITY_KINDS } from '#areas/points';
+import { type ACTIVITY_KINDS, isVoiding } from '#areas/points';
 import { type Condition, conditionsOf, type Requirement } from './definition.ts';
 
 type ActivityKind = (typeof ACTIVITY_KINDS)[number];
@@ -18,6 +18,8 @@ export interface QuestFacts {
   readonly metrics: readonly Metric[];
   /** Number of consecutive UTC days with any activity. Infinity means: not read, because no streak can change the result. */
   readonly streak: number;
+  /** Whether the wallet's linked account follows the arcade's account. */
+  readonly following: boolean;
   /** Whether `manual` conditions count as met, which is the case in daily tasks. */
   readonly manuallyConfirmed: boolean;
   /** Ids of games that count only in conditions that name them. */
@@ -48,12 +50,15 @@ const KINDS: Record<Condition['type'], ActivityKind | 'any' | null> = {
   manual: null,
 };
 
-/** Returns the activity kinds whose metrics a requirement needs. A streak condition needs no metric. */
+/** Returns the activity kinds whose metrics a requirement needs. A streak needs no metric, and a follow is a state of the account. */
 export const measuredKinds = (requirement: Requirement): string[] =>
   conditionsOf(requirement).flatMap(({ type }) => {
     const kind = KINDS[type];
-    return kind === null || kind === 'any' ? [] : [kind];
+    return kind === null || kind === 'any' || kind === 'follow' ? [] : [kind];
   });
+
+/** Returns whether a requirement asks for a follow. */
+export const needsFollow = (requirement: Requirement): boolean => conditionsOf(requirement).some(({ type }) => type === 'follow');
 
 /**
  * Returns the keys of activities that may advance a requirement: `<kind>`, `<kind> <subject>` or `any`. The caller compares them with the keys that
@@ -71,7 +76,7 @@ export const requirementKeys = (requirement: Requirement): string[] =>
  * bind does not extend the streak of the referrer.
  */
 export const activityKeys = (kind: ActivityKind, subject: string): string[] =>
-  kind === 'void' ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
+  isVoiding(kind) ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
 
 /** Returns the longest streak that a requirement asks for, days; 0 when it asks for none. */
 export const maxStreakDays = (requirement: Requirement): number =>
@@ -91,6 +96,7 @@ export function progressOf(condition: Condition, facts: QuestFacts): ConditionPr
   // Limits the streak to the required days, because the caller reads only as many days as are required.
   if (condition.type === 'streak') return { condition, have: Math.min(facts.streak, condition.days), need: condition.days };
   if (condition.type === 'manual') return { condition, have: facts.manuallyConfirmed ? 1 : 0, need: 1 };
+  if (condition.type === 'follow') return { condition, have: facts.following ? 1 : 0, need: 1 };
   const kind = KINDS[condition.type];
   const subject = subjectOf(condition, facts);
   const ofGames = kind === 'play' || kind === 'score';
@@ -101,7 +107,7 @@ export function progressOf(condition: Condition, facts: QuestFacts): ConditionPr
   }
   if (condition.type === 'bestScore') return { condition, have: Math.max(0, ...metrics.map(({ best }) => best)), need: condition.atLeast };
   const done = metrics.reduce((sum, metric) => sum + metric.count, 0);
-  return { condition, have: done, need: condition.type === 'follow' ? 1 : condition.count };
+  return { condition, have: done, need: condition.count };
 }
 
 const isReached = ({ have, need }: ConditionProgress): boolean => have >= need;
@@ -125,7 +131,7 @@ export const isMet = (requirement: Requirement, facts: QuestFacts): boolean =>
  */
 export function isCounted(condition: Condition, kind: string, subject: string): boolean {
   const counted = KINDS[condition.type];
-  if (counted === 'any') return kind !== 'bind' && kind !== 'void';
+  if (counted === 'any') return kind !== 'bind' && !isVoiding(kind);
   return counted === kind && (!('gameId' in condition) || condition.gameId === undefined || condition.gameId === subject);
 }
 
@@ -134,7 +140,7 @@ const countOf = (n: number, noun: string) => `${n} more ${noun}${n === 1 ? '' : 
 /** Returns the text that tells the player what is missing for a condition. */
 function missingText({ condition, have, need }: ConditionProgress): string {
   const left = Number(need) - Number(have);
-  const inGame = 'gameId' in condition && condition.gameId !== undefined ? ` in ${condition.gameId}` : '';
+  const inGame = 'gameId' in condition && condition.gameId !== undefined ? ` in ${condition.gameId}` : ' in games that earn rewards';
   switch (condition.type) {
     case 'plays':
       return `${countOf(left, 'play')}${inGame}`;

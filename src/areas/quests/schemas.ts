@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { PageQuery } from '#lib/paging.ts';
-import { Count, Instant, Slug, Wallet } from '#lib/scalars.ts';
+import { Count, Instant, Points, Slug, Wallet } from '#lib/scalars.ts';
 import { Condition, conditionsOf, QuestDefinition, Requirement } from './definition.ts';
-import { asFactor, bonuses, MAX_MULTIPLIER, type MultiplierInputs, multiplierOf, type QuestFactors } from './multiplier.ts';
+import { asFactor, bonuses, type MultiplierInputs, maxMultiplier, multiplierOf, type QuestFactors } from './multiplier.ts';
 import { isMet, missing, progressOf, type QuestFacts } from './progress.ts';
-import type { Quest, QuestVersion } from './rows.ts';
+import { QUEST_STATES, type Quest, type QuestVersion } from './rows.ts';
 import type { QuestWindow } from './windows.ts';
 
 const ID = 'three-times-among-the-stars';
@@ -14,8 +14,8 @@ const EXAMPLE_WINDOW = { startsAt: '2026-11-21T00:00:00.000Z' };
 const { active, ...described } = QuestDefinition.shape;
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** Path parameter with a quest's id. Accepts any text; an unknown id gives 404. */
-export const QuestPath = z.object({ id: z.string().meta({ description: 'Id of the quest.', example: ID }) });
+/** Path parameter with a quest's id. */
+export const QuestPath = z.object({ id: Slug.meta({ description: 'Id of the quest.', example: ID }) });
 export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ description: 'Returns quests of this category only.' }) });
 
 const publicFields = { id: Slug.meta({ id: 'QuestId', example: ID }), version: Count.min(1), ...described };
@@ -91,7 +91,11 @@ const factor = z.number().meta({ description: 'Factor with at most two decimals.
 const streakDays = Count.meta({ description: 'Consecutive UTC days with any activity. Each day after the first adds 5 %, up to 50 %.', example: 4 });
 const linked = z.boolean().meta({ description: 'Whether the wallet has linked an external account, which adds 10 %.', example: true });
 const holding = z.boolean().nullable().meta({
-  description: 'Whether the wallet holds enough of the reward token, which adds 15 %; null: unknown, adds nothing.',
+  description: 'Whether the wallet held enough of the reward token, which adds 15 %; null: unknown, adds nothing.',
+  example: null,
+});
+const holdingAt = Instant.nullable().meta({
+  description: 'Time at which the token balance was read from the chain, at most 60 s before it was used; null when `holding` is null.',
   example: null,
 });
 
@@ -99,24 +103,25 @@ const holding = z.boolean().nullable().meta({
 export const MultiplierView = z
   .strictObject({
     multiplier: factor.meta({ example: 1.25 }),
-    max: factor.meta({ example: 2 }),
+    max: factor.meta({ description: 'Multiplier with all bonuses. Without a reward token, there is no bonus for holding.', example: 1.75 }),
     factors: z.strictObject({
       streak: z.strictObject({ bonus: factor.meta({ example: 0.15 }), days: streakDays }),
       linkedAccount: z.strictObject({ bonus: factor.meta({ example: 0.1 }), linked }),
-      holding: z.strictObject({ bonus: factor.meta({ example: 0 }), holding }),
+      holding: z.strictObject({ bonus: factor.meta({ example: 0 }), holding, at: holdingAt }),
     }),
   })
   .meta({ id: 'QuestMultiplier' });
 
-export function presentMultiplier(inputs: MultiplierInputs): z.output<typeof MultiplierView> {
+/** @param hasToken whether a reward token is configured */
+export function presentMultiplier(inputs: MultiplierInputs, hasToken: boolean): z.output<typeof MultiplierView> {
   const bonus = bonuses(inputs);
   return {
     multiplier: asFactor(multiplierOf(inputs)),
-    max: asFactor(MAX_MULTIPLIER),
+    max: asFactor(maxMultiplier(hasToken)),
     factors: {
       streak: { bonus: asFactor(bonus.streak), days: inputs.streakDays },
       linkedAccount: { bonus: asFactor(bonus.linked), linked: inputs.linked },
-      holding: { bonus: asFactor(bonus.holding), holding: inputs.holding },
+      holding: { bonus: asFactor(bonus.holding), holding: inputs.holding, at: inputs.holdingAt ?? null },
     },
   };
 }
@@ -130,11 +135,16 @@ const FactorsView = z
     streakDays,
     linked,
     holding,
+    holdingAt: holdingAt.meta({
+      description:
+        'Time at which the token balance was read from the chain, at most 60 s before the points were given; null when `holding` is null, and in entries of earlier releases.',
+    }),
   })
   .meta({ id: 'QuestFactors', description: 'points = floor(basePoints × multiplier).' });
 
 export const presentFactors = ({ basisPoints, ...factors }: QuestFactors): z.output<typeof FactorsView> => ({
   ...factors,
+  holdingAt: factors.holdingAt ?? null,
   multiplier: asFactor(basisPoints),
 });
 
@@ -143,19 +153,28 @@ export const QuestEntry = z
   .strictObject({
     questId: publicFields.id,
     window: z.string().meta({ example: 'once' }),
-    points: Count.meta({ example: 125 }),
+    points: Points.meta({ description: 'Negative when the entry revokes a completion.', example: 125 }),
+    reason: z.enum(['quest', 'revoke']).meta({ description: 'revoke: an operator took the points of a completion back.', example: 'quest' }),
+    revoked: z.boolean().meta({ description: 'Whether an entry with the reason revoke takes these points back.', example: false }),
+    note: z.string().nullable().meta({ description: 'Reason of the operator who took the points back; null for other entries.', example: null }),
     mode: z.enum(['regular', 'beta']),
     timestamp: Instant,
     factors: FactorsView,
   })
   .meta({ id: 'QuestEntry' });
 
-export const CompleteTask = z.strictObject({ taskId: z.string().max(64).meta({ example: 'daily-three-scores' }) }).meta({ id: 'CompleteTask' });
+export const CompleteTask = z.strictObject({ taskId: Slug.meta({ example: 'daily-three-scores' }) }).meta({ id: 'CompleteTask' });
 
 /** The points of a completed daily task, and the task with its new state. */
 export const TaskCompleted = z
   .strictObject({ pointsAwarded: Count.min(1).meta({ example: 125 }), factors: FactorsView, task: OwnQuest })
   .meta({ id: 'TaskCompleted' });
+
+/** A daily task whose completion waits until the token balance of the wallet can be read. */
+export const TaskPending = z.strictObject({ status: z.literal('pending'), task: OwnQuest }).meta({
+  id: 'TaskPending',
+  description: 'The requirement is met. The points follow, within an hour at the latest, and count for the day of the request.',
+});
 
 export const CompleteQuest = z.strictObject({ wallet: Wallet }).meta({ id: 'CompleteQuest' });
 
@@ -183,6 +202,19 @@ export const presentForOperators = (quest: Quest): z.output<typeof QuestAdminVie
   createdAt: iso(quest.createdAt),
   updatedAt: iso(quest.updatedAt),
 });
+
+/** The list of quests of operators. */
+export const QuestList = z.array(
+  z
+    .strictObject({
+      ...QuestAdminView.shape,
+      state: z.enum(QUEST_STATES).meta({ description: 'scheduled: startsAt is in the future. inactive: active is false.', example: 'open' }),
+      completions: Count.meta({ description: 'Completions in all windows and both modes.', example: 12 }),
+      pointsAwarded: Count.meta({ description: 'Points of these completions, without revoked points.', example: 1_425 }),
+    })
+    .meta({ id: 'QuestListed' }),
+);
+export const QuestListQuery = PageQuery.extend({ state: z.enum(QUEST_STATES).optional().meta({ description: 'Lists quests in this state only.' }) });
 
 /** A quest as operators see it, with its versions. */
 export const QuestDetail = z

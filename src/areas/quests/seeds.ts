@@ -7,7 +7,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'regular',
     title: 'Regular',
-    description: 'Have 25 scores accepted, in any games.',
+    description: 'Have 25 scores accepted, in games that earn rewards.',
     category: 'arcade',
     requirement: { type: 'scores', count: 25 },
     points: 500,
@@ -15,7 +15,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'sharpshooter',
     title: 'Sharpshooter',
-    description: 'Reach 8,000 in any game, with 10 scores accepted.',
+    description: 'Reach 8,000 in a game that earns rewards, with 10 scores accepted.',
     category: 'arcade',
     requirement: {
       all: [
@@ -28,7 +28,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'all-week',
     title: 'All week',
-    description: 'Seven days in a row, and 20 accepted scores in the week.',
+    description: 'Seven days in a row, and 20 accepted scores in the week, in games that earn rewards.',
     category: 'streak',
     requirement: {
       all: [
@@ -58,7 +58,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'daily-warm-up',
     title: 'Warm-up',
-    description: 'Have three scores accepted today.',
+    description: 'Have three scores accepted today, in games that earn rewards.',
     category: 'daily',
     requirement: { type: 'scores', count: 3 },
     points: 30,
@@ -68,7 +68,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'daily-high-aim',
     title: 'High aim',
-    description: 'Reach 6,000 in any game today.',
+    description: 'Reach 6,000 today, in a game that earns rewards.',
     category: 'daily',
     requirement: { type: 'bestScore', atLeast: 6_000 },
     points: 50,
@@ -78,7 +78,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
   {
     id: 'daily-marathon',
     title: 'Marathon',
-    description: 'Have fifteen scores accepted today.',
+    description: 'Have fifteen scores accepted today, in games that earn rewards.',
     category: 'daily',
     requirement: { type: 'scores', count: 15 },
     points: 80,
@@ -90,7 +90,7 @@ const QUESTS: readonly (typeof NewQuest._input)[] = [
 const fillQuests = statement<{ id: string }>(
   'seed_quests',
   `with quest as (
-     insert into quests (id, version, definition) select q.id, 1, q.definition from unnest($1::text[], $2::jsonb[]) as q(id, definition)
+     insert into quests (id, version, definition, published_version) select q.id, 1, q.definition, 1 from unnest($1::text[], $2::jsonb[]) as q(id, definition)
      where not exists (select from quests) returning id, definition)
    insert into quest_versions (quest_id, version, definition, by) select id, 1, definition, 'seed' from quest returning quest_id as id`,
 );

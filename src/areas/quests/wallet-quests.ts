@@ -1,15 +1,15 @@
-import { appendPoints, ensurePlayer, type OpenDay, openDay, scheduleRefresh } from '#areas/points';
+import { appendPoints, ensurePlayer, type OpenDay, openDay, requestQuestChecks, requirePlayer, scheduleRefresh } from '#areas/points';
 import { findLinkedWallets } from '#areas/social';
 import { fail } from '#lib/errors.ts';
 import { dayNumber } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { peekHolding } from '#platform/solana/token-gate.ts';
-import { type CompletionContext, type QuestAward, type QuestCompletion, readCompletions, recordCompletions } from './completions.ts';
+import { type HoldingReading, readRecentHolding } from '#platform/solana/token-gate.ts';
+import { type CompletionContext, presentHolding, type QuestAward, type QuestCompletion, readCompletions, recordCompletions } from './completions.ts';
 import { readFacts } from './facts.ts';
-import { readActiveDays, streakOn } from './metrics.ts';
-import { type MultiplierInputs, STREAK_DAYS } from './multiplier.ts';
+import { readStreaks } from './metrics.ts';
+import type { MultiplierInputs } from './multiplier.ts';
 import { isMet, missing } from './progress.ts';
 import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
 import { type OwnQuest, presentOwnQuest } from './schemas.ts';
@@ -54,30 +54,35 @@ export async function readWalletQuests(
   });
 }
 
+/** Whether wallets hold enough of the reward token; empty when no reward token is configured. */
+type Holdings = ReadonlyMap<string, HoldingReading>;
+
 /**
- * Returns whether a wallet holds enough of the reward token, as the map that `recordCompletions` needs. The map is empty when the token balance is
- * unknown. Precondition: no open transaction, because this function may wait for the RPC node.
+ * Reads whether a wallet holds enough of the reward token, as the map that `recordCompletions` needs. Precondition: no open transaction, because this
+ * function may wait for the RPC node.
+ * @returns null when the balance cannot be read at the moment
  */
-export async function readHolding(app: App, wallet: string): Promise<ReadonlyMap<string, boolean>> {
-  // If no token is configured, `eligible` is true and `tokenBalance` is null; the holding is then unknown.
-  const { eligible, tokenBalance } = await peekHolding(app, wallet);
-  return eligible === null || tokenBalance === null ? new Map() : new Map([[wallet, eligible]]);
+export async function readHolding(app: App, wallet: string): Promise<Holdings | null> {
+  if (app.config.chain.rewardMint === null) return new Map();
+  const reading = await readRecentHolding(app, wallet);
+  return reading && new Map([[wallet, reading]]);
 }
 
 /** Reads the current inputs of a wallet's multiplier. */
 export async function readMultiplierInputs(app: App, wallet: string): Promise<MultiplierInputs> {
-  const day = dayNumber(app.clock.now());
-  const [active, linked, holdings] = await Promise.all([
-    readActiveDays(app.db, [wallet], day - STREAK_DAYS, day, true),
+  const [[streakDays = 0], linked, holding] = await Promise.all([
+    readStreaks(app.db, [{ wallet, day: dayNumber(app.clock.now()) }], true),
     findLinkedWallets(app.db, [wallet]),
-    readHolding(app, wallet),
+    readRecentHolding(app, wallet),
   ]);
-  return { streakDays: streakOn(active.get(wallet), day), linked: linked.has(wallet), holding: holdings.get(wallet) ?? null };
+  return { streakDays, linked: linked.has(wallet), ...presentHolding(holding) };
 }
 
 /**
- * Completes a daily task for today.
+ * Completes a daily task for today. If the token balance of the wallet cannot be read at the moment, stores a request for the job completeQuests,
+ * which completes the task for today as soon as the balance is known.
  * @param known the results of `readHolding` and `unrewardedGames`, read before the transaction
+ * @returns the task with its new state; `award` is null while the completion waits for the balance
  * @throws 404 when no open daily task has this id; 400 when the requirement is not met; 409 when the wallet completed the task today; 403 for a
  * banned wallet
  */
@@ -85,8 +90,8 @@ export async function completeTask(
   tx: Tx,
   wallet: string,
   taskId: string,
-  known: { holdings: ReadonlyMap<string, boolean>; unrewarded: ReadonlySet<string> },
-): Promise<{ award: QuestAward; task: OwnQuest }> {
+  known: { holdings: Holdings | null; unrewarded: ReadonlySet<string> },
+): Promise<{ award: QuestAward | null; task: OwnQuest }> {
   const open = await openDay(tx);
   if ((await ensurePlayer(tx, wallet)).banned) throw fail(403, 'the wallet is banned');
   const quest = (await readQuests(tx)).find(({ id, definition }) => id === taskId && definition.task);
@@ -98,10 +103,12 @@ export async function completeTask(
   const { requirement } = quest.definition;
   if (!facts || !isMet(requirement, facts))
     throw fail(400, `the requirement of the task is not met; missing: ${facts ? missing(requirement, facts).join(', ') : 'all'}`);
-  const award = await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings: known.holdings, includeUncounted: true });
-  if (!award) throw done();
+  const { holdings } = known;
+  if (!holdings) await requestQuestChecks(tx, [{ wallet, questId: quest.id, day: open.day, at: open.at.getTime() }]);
+  const award = holdings && (await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings, includeUncounted: true }));
+  if (award === undefined) throw done();
   const [task] = await readWalletQuests(tx, wallet, [quest], known.unrewarded, open.at);
-  if (!task) throw new Error('the completed task could not be read');
+  if (!task) throw new Error('the task could not be read after its completion');
   return { award, task };
 }
 
@@ -116,11 +123,11 @@ async function completeOne(tx: Tx, open: OpenDay, completed: QuestCompletion, co
  * Completes a quest for a wallet without checking the requirement, on behalf of an operator. The completion counts for the quest's window that
  * contains today.
  * @param by the name of the admin token
- * @throws 409 when the wallet has completed the quest in this window already, or is banned
+ * @throws 404 when the wallet never signed in; 409 when the wallet has completed the quest in this window already, or is banned
  */
-export async function completeManually(tx: Tx, quest: Quest, wallet: string, by: string, holdings: ReadonlyMap<string, boolean>) {
+export async function completeManually(tx: Tx, quest: Quest, wallet: string, by: string, holdings: Holdings) {
   const open = await openDay(tx);
-  if ((await ensurePlayer(tx, wallet)).banned) throw fail(409, 'wallet must not be banned');
+  if ((await requirePlayer(tx, wallet)).banned) throw fail(409, 'wallet must not be banned');
   const { key: windowKey } = questWindow(quest, open.day);
   const award = await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings, by, includeUncounted: true });
   if (!award) throw fail(409, `the wallet has already completed the quest in the window ${windowKey}`);

@@ -5,6 +5,8 @@ import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
 import { ReferralsTable } from './entities.ts';
+import { referralBound } from './events.ts';
+import { hasVerifiedScore } from './verification.ts';
 
 /** Maximum length of a chain of referrers that the check for cycles follows. */
 export const MAX_DEPTH = 10_000;
@@ -23,15 +25,8 @@ const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
   `select l.code, l.wallet as referrer, p.banned_at is not null as banned
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
-// Returns whether the wallet has an accepted score in a game that verifies scores. A score from before the binding counts too. Runs one index lookup
-// per game version instead of one scan of the wallet's scores, because there are few game versions.
-const hasVerifiedScore = statement<{ verified: boolean }>(
-  'find_verified_score',
-  `select exists (
-     select 1 from game_versions v, lateral (
-       select 1 from scores s where s.wallet = $1 and s.game_id = v.game_id and s.game_version = v.version and s.status = 'accepted' limit 1) s
-     where v.definition ->> 'verification' <> 'none') as verified`,
-);
+// A score from before the binding counts too.
+const findVerifiedScore = statement<{ verified: boolean }>('find_verified_score', `select ${hasVerifiedScore('$1')} as verified`);
 // Serializes all bindings, because a concurrent binding could close a cycle that the check for cycles does not see.
 const lockBindings = statement('lock_referrals', `select pg_advisory_xact_lock(hashtext('coinop-referrals'))`);
 // If the wallet has referred no other wallet, a cycle is impossible, so the recursion is skipped. `offset 0` forces one index lookup per step, even
@@ -66,7 +61,7 @@ export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<
     lockPlayers(tx, [wallet]),
     tx.query(findCode, [readCode(text)]),
     run(tx, build.selectFrom('referrals').select('wallet').where('wallet', '=', wallet)),
-    tx.query(hasVerifiedScore, [wallet]),
+    tx.query(findVerifiedScore, [wallet]),
   ]);
   if (players.get(wallet)?.banned) throw fail(403, 'this wallet is banned');
   if (!link) throw fail(404, 'code must be a referral code that exists');
@@ -83,5 +78,6 @@ export async function bindWallet(tx: Tx, wallet: string, text: string): Promise<
     appendActivities(tx, [{ kind: 'bind', sourceId: wallet, wallet: referrer, gameId: null, amount: 0 }]),
   ]);
   if (!binding) throw new Error('the binding was not stored');
+  tx.emitAll(referralBound, [binding, binding], [referrer, wallet]);
   return binding;
 }

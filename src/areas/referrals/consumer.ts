@@ -1,6 +1,8 @@
-import type { ActivityEvent, Consumer, LedgerEntry, Mode } from '#areas/points';
+import { type ActivityEvent, type Consumer, isVoiding, type LedgerEntry, type Mode } from '#areas/points';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { referralEarned } from './events.ts';
+import { hasVerifiedScore } from './verification.ts';
 
 /** The referrer's share of a referred wallet's game points, percent. */
 export const SHARE_PERCENT = 10;
@@ -36,23 +38,33 @@ interface ReferredScore {
   rewards: boolean;
   /** Points that the referrer got for the score. */
   sharePoints: number;
-  /** Whether the points of the referrer were taken back after the score was voided. */
-  isReversed: boolean;
+  /** Points that the referrer has for the score at present: without a share that was taken back. */
+  netPoints: number;
+  /** Points of the score at present. They may be fewer than `points` if the score was restored. */
+  presentPoints: number;
+  /** Reasons of the ledger rows that took the share back or gave it back. */
+  reversals: string[];
 }
 const selectScores = statement<ReferredScore>(
   'select_scores_of_referred',
   // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the tables were small.
   `select k.id, s.status = 'accepted' as accepted, s.mode, coalesce(p.points, 0)::float8 as points, coalesce(p.rewards, false) as rewards,
-     coalesce(g.points, 0)::float8 as "sharePoints",
-     exists (select 1 from ledger l
-       where l.source_id = k.id and l.source = 'score' and l.wallet = k.referrer and l.reason = 'referral-void' and l.mode = s.mode) as "isReversed",
+     coalesce(g.points, 0)::float8 as "sharePoints", coalesce(g.points + b.points, g.points, 0)::float8 as "netPoints",
+     coalesce(b.reasons, '{}') as reversals, s.points::float8 as "presentPoints",
      coalesce((select v.definition ->> 'verification' <> 'none' from game_versions v where v.game_id = s.game_id and v.version = s.game_version), false) as verified
    from unnest($1::text[], $2::text[], $3::text[]) as k(id, wallet, referrer)
-   cross join lateral (select status, mode, game_id, game_version from scores where id = k.id::uuid offset 0) s
+   cross join lateral (select status, mode, points, game_id, game_version from scores where id = k.id::uuid offset 0) s
    left join lateral (select points, rewards from ledger l
      where l.source_id = k.id and l.source = 'score' and l.wallet = k.wallet and l.reason = 'score' and l.mode = s.mode offset 0) p on true
    left join lateral (select points from ledger l
-     where l.source_id = k.id and l.source = 'score' and l.wallet = k.referrer and l.reason = 'referral' and l.mode = s.mode offset 0) g on true`,
+     where l.source_id = k.id and l.source = 'score' and l.wallet = k.referrer and l.reason = 'referral' and l.mode = s.mode offset 0) g on true
+   left join lateral (select sum(points) as points, array_agg(reason) as reasons from ledger l
+     where l.source_id = k.id and l.source = 'score' and l.wallet = k.referrer and l.mode = s.mode
+       and l.reason in ('referral-void', 'referral-restore', 'referral-second-void') offset 0) b on true`,
+);
+const selectVerified = statement<{ wallet: string }>(
+  'select_verified_wallets',
+  `select k.wallet from unnest($1::text[]) as k(wallet) where ${hasVerifiedScore('k.wallet')}`,
 );
 const selectUsed = statement<{ referrer: string; used: number }>(
   'select_used_referral_caps',
@@ -62,8 +74,9 @@ const selectUsed = statement<{ referrer: string; used: number }>(
 const updateReferrals = statement(
   'update_referrals',
   `update referrals r set points = r.points + g.points, beta_points = r.beta_points + g.beta_points,
-     verified_at = coalesce(r.verified_at, g.verified_at), last_scored_at = greatest(r.last_scored_at, g.last_scored_at)
-   from unnest($1::text[], $2::int8[], $3::int8[], $4::timestamptz[], $5::timestamptz[]) as g(wallet, points, beta_points, verified_at, last_scored_at)
+     verified_at = case when g.verification_changed then g.verified_at else r.verified_at end, last_scored_at = greatest(r.last_scored_at, g.last_scored_at)
+   from unnest($1::text[], $2::int8[], $3::int8[], $4::bool[], $5::timestamptz[], $6::timestamptz[])
+     as g(wallet, points, beta_points, verification_changed, verified_at, last_scored_at)
    where r.wallet = g.wallet`,
 );
 const addReferrerDays = statement(
@@ -77,7 +90,8 @@ const addReferrerDays = statement(
 interface ReferralChange {
   points: number;
   betaPoints: number;
-  verifiedAt: string | null;
+  /** Time of the score that verified the wallet; null when a void ended the verification; undefined for no change. */
+  verifiedAt: string | null | undefined;
   lastScoredAt: string | null;
 }
 /** Amounts to add to the referrer's row of today. `used`: points that count towards the daily cap. */
@@ -85,6 +99,9 @@ interface ReferrerDay {
   used: number;
   points: number;
 }
+
+/** Ledger reasons that take a share back and give it back, in the order in which a score gets them. */
+const REVERSALS = ['referral-void', 'referral-restore', 'referral-second-void'] as const;
 
 /** Computes the shares of referrers for a batch of scores, in the order of the batch. Runs no query; the caller passes all inputs. */
 class ShareCalculator {
@@ -117,15 +134,35 @@ class ShareCalculator {
     this.#append(bound, score, 'referral', points);
   }
 
-  /** Takes back the share of a voided score, if it was not taken back before. */
-  voidScore(bound: ReferredPlayer, score: ReferredScore): void {
-    if (score.sharePoints > 0 && !score.isReversed) this.#append(bound, score, 'referral-void', -score.sharePoints);
+  /**
+   * Takes back the share of a voided score, or gives back the share of a restored score, if this was not done before. Ends the verification of a
+   * wallet without another verified score, and verifies it again when such a score is restored.
+   * @param at time of the activity, ms since 1970
+   * @param isVerified whether the wallet has an accepted score in a game that verifies scores
+   */
+  reverse(bound: ReferredPlayer, score: ReferredScore, at: number, isVerified: boolean): void {
+    if (bound.verified && !isVerified) {
+      bound.verified = false;
+      this.#gainOf(bound.wallet).verifiedAt = null;
+    } else if (!bound.verified && score.accepted && score.verified) {
+      bound.verified = true;
+      this.#gainOf(bound.wallet).verifiedAt = new Date(at).toISOString();
+    }
+    if (score.sharePoints === 0) return;
+    const reason = REVERSALS[score.reversals.length];
+    if (reason === undefined || score.accepted !== (reason === 'referral-restore')) return;
+    const restored = bound.banned ? 0 : Math.min(score.sharePoints, Math.floor((score.presentPoints * SHARE_PERCENT) / 100));
+    const points = score.accepted ? restored : -score.netPoints;
+    if (points === 0) return;
+    score.reversals.push(reason);
+    score.netPoints += points;
+    this.#append(bound, score, reason, points);
   }
 
   #append(
     bound: ReferredPlayer,
     { id, mode, points: scorePoints, rewards }: ReferredScore,
-    reason: 'referral' | 'referral-void',
+    reason: 'referral' | (typeof REVERSALS)[number],
     points: number,
   ): void {
     const gain = this.#gainOf(bound.wallet);
@@ -138,7 +175,7 @@ class ShareCalculator {
   }
 
   #gainOf(wallet: string): ReferralChange {
-    const gain = this.changes.get(wallet) ?? { points: 0, betaPoints: 0, verifiedAt: null, lastScoredAt: null };
+    const gain = this.changes.get(wallet) ?? { points: 0, betaPoints: 0, verifiedAt: undefined, lastScoredAt: null };
     this.changes.set(wallet, gain);
     return gain;
   }
@@ -155,14 +192,15 @@ class ShareCalculator {
  * day.
  * - Shares begin with the wallet's first accepted score in a game that verifies scores; this score gives a share too.
  * - A score from before the binding gives no share, but it may be this first score.
- * - A void takes back the share of its score, but the used part of the daily cap stays used.
- * - A score that is voided before this consumer receives it gives no share.
+ * - A wallet whose verified scores are all voided is no longer verified. The shares of its other scores stay given.
+ * - A void takes back the share of its score, but the used part of the daily cap stays used. A restored score gives its share back.
+ * - A score that is voided before this consumer receives it gives no share, also after it is restored.
  */
 export const referralConsumer: Consumer = {
   name: 'referrals',
   bit: 1,
   async consume(app, tx, open, activities) {
-    const scored = activities.filter(({ kind }) => kind === 'score' || kind === 'void');
+    const scored = activities.filter(({ kind }) => kind === 'score' || isVoiding(kind));
     if (scored.length === 0) return [];
     const bindings = await tx.query(selectReferredPlayers, [[...new Set(scored.map(({ wallet }) => wallet))]]);
     const byWallet = new Map(bindings.map((bound) => [bound.wallet, bound]));
@@ -171,8 +209,10 @@ export const referralConsumer: Consumer = {
       return bound && activity.at > bound.boundAt ? [{ activity, bound }] : [];
     });
     if (counting.length === 0) return [];
-    const [scores, used] = await Promise.all([
+    const voided = new Set(counting.flatMap(({ activity }) => (isVoiding(activity.kind) ? [activity.wallet] : [])));
+    const [scores, verified, used] = await Promise.all([
       readScores(tx, counting),
+      readVerified(tx, voided),
       tx.query(selectUsed, [[...new Set(counting.map(({ bound }) => bound.referrer))], open.day]),
     ]);
     const shares = new ShareCalculator(app.config.referralDailyCap, new Map(used.map((row) => [row.referrer, row.used])));
@@ -180,18 +220,40 @@ export const referralConsumer: Consumer = {
       const score = scores.get(activity.sourceId);
       if (!score) continue;
       if (activity.kind === 'score') shares.addScore(bound, score, activity.at);
-      else shares.voidScore(bound, score);
+      else shares.reverse(bound, score, activity.at, verified.has(bound.wallet));
     }
     await Promise.all([updateReferredWallets(tx, shares.changes), writeDays(tx, open.day, shares.days)]);
+    emitEarnings(tx, byWallet, shares.changes);
     return shares.entries;
   },
 };
+
+/** Emits one event per referrer whose points change. */
+function emitEarnings(tx: Tx, byWallet: ReadonlyMap<string, ReferredPlayer>, changes: ReadonlyMap<string, ReferralChange>): void {
+  const shares = [...changes].flatMap(([wallet, { points, betaPoints }]) => {
+    const referrer = byWallet.get(wallet)?.referrer;
+    return referrer === undefined || (points === 0 && betaPoints === 0) ? [] : [{ referrer, wallet, points, betaPoints }];
+  });
+  const byReferrer = Map.groupBy(shares, ({ referrer }) => referrer);
+  const payloads = [...byReferrer.values()].map((all) => ({
+    points: all.reduce((sum, { points }) => sum + points, 0),
+    betaPoints: all.reduce((sum, { betaPoints }) => sum + betaPoints, 0),
+    wallets: all.map(({ wallet, points, betaPoints }) => ({ wallet, points, betaPoints })),
+  }));
+  tx.emitAll(referralEarned, payloads, [...byReferrer.keys()]);
+}
 
 async function readScores(tx: Tx, counting: readonly { activity: ActivityEvent; bound: ReferredPlayer }[]): Promise<Map<string, ReferredScore>> {
   const byId = new Map(counting.map(({ activity, bound }) => [activity.sourceId, bound]));
   const bounds = [...byId.values()];
   const rows = await tx.query(selectScores, [[...byId.keys()], bounds.map(({ wallet }) => wallet), bounds.map(({ referrer }) => referrer)]);
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Returns the wallets that have an accepted score in a game that verifies scores. */
+async function readVerified(tx: Tx, wallets: ReadonlySet<string>): Promise<Set<string>> {
+  if (wallets.size === 0) return new Set();
+  return new Set((await tx.query(selectVerified, [[...wallets]])).map(({ wallet }) => wallet));
 }
 
 async function updateReferredWallets(tx: Tx, changes: ReadonlyMap<string, ReferralChange>): Promise<void> {
@@ -201,7 +263,8 @@ async function updateReferredWallets(tx: Tx, changes: ReadonlyMap<string, Referr
     [...changes.keys()],
     all.map(({ points }) => points),
     all.map(({ betaPoints }) => betaPoints),
-    all.map(({ verifiedAt }) => verifiedAt),
+    all.map(({ verifiedAt }) => verifiedAt !== undefined),
+    all.map(({ verifiedAt }) => verifiedAt ?? null),
     all.map(({ lastScoredAt }) => lastScoredAt),
   ]);
 }

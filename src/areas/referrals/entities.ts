@@ -41,7 +41,7 @@ export const ReferralsTable = defineEntity({
     referrer: wallet(),
     code: byteText().columnType('text references referral_links (code)'),
     boundAt: timestamp().defaultRaw('app_now()'),
-    /** Time from which scores of the wallet earn points for the referrer; null before the first verified score. */
+    /** Time from which scores of the wallet earn points for the referrer; null while the wallet has no accepted score in a game that verifies scores. */
     verifiedAt: timestamp().nullable(),
     /** Time of the wallet's last accepted score since `boundAt`. */
     lastScoredAt: timestamp().nullable(),

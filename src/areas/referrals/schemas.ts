@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Count, Day, Instant, Wallet } from '#lib/scalars.ts';
+import { readCode } from './codes.ts';
 
 const CODE = '7K3QXM9A';
 const code = z.string().meta({
@@ -15,7 +16,12 @@ export const ReferralLinkView = z.strictObject({ code, url, createdAt: Instant }
 
 export const BindRequest = z
   .strictObject({
-    code: z.string().min(1, 'must not be empty').max(64, 'must be at most 64 characters').meta({ description: 'Referral code, in any case.' }),
+    code: z
+      .string()
+      .min(1, 'must not be empty')
+      .max(64, 'must be at most 64 characters')
+      .refine((text) => readCode(text) !== null, 'must be eight digits and letters')
+      .meta({ description: 'Referral code, in any case.' }),
   })
   .meta({ id: 'BindRequest', example: { code: CODE } });
 
@@ -30,7 +36,8 @@ export const ReferralBinding = z
 
 const active =
   'A referred wallet is active when it scored in the last 30 days, after its binding. A score that was voided before it was counted is ignored.';
-const verified = 'A referred wallet is verified when it has a score in a verified game. From this score on, its scores give points to the referrer.';
+const verified =
+  'A referred wallet is verified while it has an accepted score in a verified game. While it is verified, its scores give points to the referrer.';
 
 export const ReferralSummary = z
   .strictObject({
@@ -93,7 +100,8 @@ export const ReferredWallet = z
     wallet: wallet('The referred wallet.'),
     boundAt: Instant,
     verifiedAt: Instant.nullable().meta({
-      description: 'Time from which the wallet’s scores give points to the caller; null until the wallet’s first score in a verified game.',
+      description:
+        'Time from which the wallet’s scores give points to the caller; null before the wallet’s first score in a verified game, and after all these scores are voided.',
     }),
     active: z.boolean().meta({ description: active, example: true }),
     points: count('Regular points earned by the scores of this wallet.', 640),

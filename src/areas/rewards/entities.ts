@@ -110,6 +110,7 @@ export const ClaimsTable = defineEntity({
   },
   checks: checks('(amount)::numeric > (0)::numeric', "state in ('claimed', 'failed') or proof is not null"),
   uniques: [{ name: 'claims_epoch_index_key', properties: ['epoch', 'index'] }],
+  indexes: [index('create index claims_wallet on claims (wallet, created_at desc, id desc)')],
 });
 
 /** A row is an epoch whose root is on the chain or will be submitted soon, with its addresses. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count } from '#lib/scalars.ts';
+import { Count, Instant } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
 
 const Address = z.string().min(1).max(64);
@@ -32,7 +32,7 @@ export const epochCommitted = event({
     total: Amount,
     leaves: Count,
     signature: Signature.nullable(),
-    expiresAt: z.iso.datetime(),
+    expiresAt: Instant,
   }),
 });
 

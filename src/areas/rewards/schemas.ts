@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FORMULA } from '#lib/allocation.ts';
 import { PageQuery } from '#lib/paging.ts';
-import { Count, Day, Instant, Wallet } from '#lib/scalars.ts';
+import { Count, Day, Instant, Points, Wallet } from '#lib/scalars.ts';
 import { EPOCH_SOURCES, EPOCH_STATES } from './epochs/epochs.ts';
 import { ImportHeader } from './import/distribution.ts';
 import { RewardRules, TokenAmount } from './rules.ts';
@@ -103,11 +103,12 @@ export const ClaimableView = z
     epoch: EpochNumber,
     amount: amount('Amount of the leaf.', '2500000'),
     index: claimable.meta({ description: 'Index of the leaf in the tree.', example: 42 }),
-    status: z.enum([...EPOCH_STATES, 'claiming']).meta({
+    status: z.enum(['claimable', 'upcoming', 'settled']).meta({
       description:
-        'committed: claimable. claiming: a claim is in flight. computed: claimable as soon as the root is on the chain. settled: settled off-chain.',
-      example: 'committed',
+        'claimable: can be claimed now. upcoming: can be claimed as soon as the root of the epoch is on the chain. settled: settled off-chain, or being settled, so it cannot be claimed.',
+      example: 'claimable',
     }),
+    claiming: z.boolean().meta({ description: 'Whether a claim of the reward is in flight.', example: false }),
     expiresAt: Instant.nullable().meta({ description: 'Time until which the reward can be claimed; null before the root is on the chain.' }),
   })
   .meta({ id: 'ClaimableReward' });
@@ -120,7 +121,7 @@ export const ProjectedView = z
     epoch: EpochNumber,
     wallet: z.string().meta({ example: WALLET }),
     amount: amount('Amount of the wallet if the day ended now.', '2500000'),
-    points: z.int().meta({ description: 'Points of the wallet today that earn rewards.', example: 320 }),
+    points: Points.meta({ description: 'Points of the wallet today that earn rewards.', example: 320 }),
     breakdown: z.strictObject({
       ...rulesOf,
       totalPoints: Count.meta({ description: 'Points of all wallets today.', example: 88_000 }),

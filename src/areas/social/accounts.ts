@@ -89,6 +89,22 @@ export async function findLinkedWallets(db: Queryable, wallets: readonly string[
   return new Set((await db.query(selectLinkedWallets, [wallets])).map(({ wallet }) => wallet));
 }
 
+// Chooses the account of X, or else of the first platform. Leaves out a handle that reads like a name on the chain, and a handle that another account has
+// taken over.
+const selectHandles = statement<{ wallet: string; handle: string }>(
+  'select_handles',
+  `select k.wallet, a.handle from unnest($1::text[]) as k(wallet), lateral (
+     select handle from linked_accounts l
+     where l.wallet = k.wallet and l.handle !~* '\\.(sol|sns)$' and not exists (
+       select from linked_accounts n where n.platform = l.platform and lower(n.handle) = lower(l.handle) and n.confirmed_at > l.confirmed_at)
+     order by l.platform <> 'x', l.platform limit 1) a`,
+);
+
+/** Finds the handles of wallets with a linked account, by wallet: the handle on X, or else on another platform. */
+export async function findHandles(db: Queryable, wallets: readonly string[]): Promise<Map<string, string>> {
+  return new Map((await db.query(selectHandles, [wallets])).map(({ wallet, handle }) => [wallet, handle]));
+}
+
 const selectLinkedBefore = statement<{ index: number }>(
   'wallets_linked_before',
   `select k.n::int - 1 as index from unnest($1::text[], $2::timestamptz[]) with ordinality as k(wallet, at, n), lateral (

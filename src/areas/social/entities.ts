@@ -1,5 +1,19 @@
 import { defineEntity } from '@mikro-orm/core';
-import { bytes, byteText, checks, index, oneOf, text, timestamp, wallet } from '#platform/db/columns.ts';
+import { boolean, bytes, byteText, checks, index, oneOf, text, timestamp, wallet } from '#platform/db/columns.ts';
+
+/** A row is the last reported follow or unfollow of an account that is or was linked. A follow that was credited without a row has not ended. */
+export const FollowStatesTable = defineEntity({
+  name: 'FollowStates',
+  tableName: 'follow_states',
+  properties: {
+    platform: byteText().primary(),
+    accountId: byteText().primary(),
+    /** Whether the account follows the arcade's account. */
+    following: boolean(),
+    /** Time of the report. Reports arrive in any order; this time shows the newer one. */
+    at: timestamp(),
+  },
+});
 
 /**
  * A row is an engagement of an account that is not linked yet. When the account is linked, the row becomes an activity with the same kind and source
@@ -75,4 +89,4 @@ export const UnlinkedAccountsTable = defineEntity({
 });
 
 /** Tables of this area. */
-export const socialTables = [KeptEngagementsTable, LinkAttemptsTable, LinkedAccountsTable, UnlinkedAccountsTable] as const;
+export const socialTables = [FollowStatesTable, KeptEngagementsTable, LinkAttemptsTable, LinkedAccountsTable, UnlinkedAccountsTable] as const;

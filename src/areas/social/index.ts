@@ -1,5 +1,6 @@
 /** The public API of social: links between external accounts and wallets, and the deliveries of X. */
 export {
+  findHandles,
   findLinkedAccount,
   findLinkedWallets,
   findWalletByHandle,
@@ -9,4 +10,5 @@ export {
   listLinkedAccounts,
 } from './accounts.ts';
 export { prepareEngagement } from './engagement/deliveries.ts';
+export { findFollowers } from './follows.ts';
 export { purgeExpiredSocial } from './purge-expired.ts';

@@ -1,4 +1,4 @@
-import { appendActivities, lockPlayers } from '#areas/points';
+import { appendActivities, lockPlayers, recheckQuests } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -42,13 +42,16 @@ export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt
     if (cooldown) throw fail(409, `another wallet unlinked the account recently; it can be linked to this wallet from ${cooldown.until} on`);
     const engagements = await takePending(tx, account, wallet);
     await appendActivities(tx, [{ kind: 'link', sourceId: `${platform}:${accountId}`, wallet, gameId: null, amount: 0 }, ...engagements]);
+    // A repeated link of an account that follows the arcade is no new activity, but it may complete a quest.
+    await recheckQuests(tx, [wallet]);
     tx.emit(notification, { text: `Your account @${handle} of ${platformName(platform)} is linked to this wallet.` }, wallet);
   }
   return { ...account, linkedAt };
 }
 
 /**
- * Unlinks a wallet's account of a platform. Engagements of the account stay credited, and a later link does not credit them again.
+ * Unlinks a wallet's account of a platform. Engagements of the account stay credited, and a later link does not credit them again. The wallet counts
+ * as a follower of the arcade only while the account is linked.
  * @throws 404 when the wallet has no linked account of the platform
  */
 export async function unlink(tx: Tx, wallet: string, platform: SocialAccount['platform']): Promise<void> {

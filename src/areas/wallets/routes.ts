@@ -3,7 +3,8 @@ import { reply, route } from '#platform/http/route.ts';
 import { PRICE_FRESH_MS, solPrice } from '#platform/solana/price.ts';
 import { readHolding } from '#platform/solana/token-gate.ts';
 import { parseIdentifier, resolveIdentifier } from './identifiers.ts';
-import { Eligibility, ResolvedWallet, ResolveRequest, SolPrice } from './schemas.ts';
+import { chooseName, readOwnName, requireOwnName } from './names.ts';
+import { Eligibility, OwnName, OwnNameRequest, ResolvedWallet, ResolveRequest, SolPrice } from './schemas.ts';
 
 /** Minimum `max-age` of a price response, seconds. Caches use this value when the price is already stale. */
 const STALE_MAX_AGE_SEC = 5;
@@ -58,5 +59,33 @@ const resolve = route({
   },
 });
 
+const getName = route({
+  method: 'get',
+  path: '/me/name',
+  auth: 'session',
+  summary: 'Read the name with which lists show the caller',
+  returns: { 200: OwnName },
+  fails: [],
+  handler: async ({ app, wallet }) => reply(200, await readOwnName(app.db, wallet)),
+});
+
+const putName = route({
+  method: 'put',
+  path: '/me/name',
+  auth: 'session',
+  summary: 'Choose the .sol name with which lists show the caller',
+  description:
+    'The name must resolve to the caller’s wallet, as `POST /api/wallet/resolve` resolves it. The service checks this again every hour, and forgets a name that resolves to another wallet. Lists show the handle of a linked account in place of the name. 404 when the name has no wallet, 409 when it resolves to another wallet.',
+  body: OwnNameRequest,
+  returns: { 200: OwnName },
+  fails: [404, 409],
+  handler: async ({ app, wallet, body }) => {
+    // Resolves the name before the transaction, because the RPC node may be slow.
+    const name = body.solName === null ? null : await requireOwnName(app, wallet, body.solName);
+    await app.tx((tx) => chooseName(tx, wallet, name));
+    return reply(200, await readOwnName(app.db, wallet));
+  },
+});
+
 /** The routes of token balances, wallet names and the price of SOL, by caller. */
-export const walletRoutes = { public: [price, resolve], session: [eligibility] };
+export const walletRoutes = { public: [price, resolve], session: [eligibility, getName, putName] };

@@ -17,6 +17,27 @@ export const Eligibility = z
   })
   .meta({ id: 'Eligibility' });
 
+export const OwnName = z
+  .strictObject({
+    name: z.string().nullable().meta({
+      description: 'Name with which lists show the wallet: the handle of its linked account, or else its chosen .sol name; null without both.',
+      example: 'coinop.sol',
+    }),
+    solName: z.string().nullable().meta({ description: 'The .sol name that the wallet chose; null when it chose none.', example: 'coinop.sol' }),
+  })
+  .meta({ id: 'OwnName' });
+
+export const OwnNameRequest = z
+  .strictObject({
+    solName: z
+      .string('must be a .sol name, or null')
+      .trim()
+      .max(128, 'must be at most 128 characters')
+      .nullable()
+      .meta({ description: 'A .sol name that resolves to the caller’s wallet; null to show none.', example: 'coinop.sol' }),
+  })
+  .meta({ id: 'OwnNameRequest' });
+
 export const SolPrice = z
   .strictObject({ price: z.number().positive().meta({ description: 'USD per SOL.', example: 142.31 }) })
   .meta({ id: 'SolPrice' });

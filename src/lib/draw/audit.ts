@@ -86,7 +86,7 @@ export const Audit = z.strictObject({
         .regex(/^[0-9a-f]{192}$/)
         .meta({ example: QUICKNET.publicKey }),
       period: z.int().min(1),
-      genesisTime: z.int(),
+      genesisTime: Natural,
       groupHash: Hash,
       beaconId: z.string().max(64),
       round: z.int().min(1),

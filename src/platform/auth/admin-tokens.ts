@@ -53,7 +53,7 @@ const lockAudit = statement('lock_admin_audit', `select pg_advisory_xact_lock(ha
 const lastAudit = statement<{ id: string; hash: Buffer; at: string }>(
   'last_admin_audit',
   `select coalesce(max(id), 0)::text as id, coalesce((select hash from admin_audit order by id desc limit 1), ''::bytea) as hash,
-          to_char(app_now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at from admin_audit`,
+          to_char(date_trunc('milliseconds', app_now()) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at from admin_audit`,
 );
 
 /** A request with an admin token, as the audit log records it. */
@@ -69,7 +69,7 @@ export interface AdminAction {
 /**
  * Returns the hash of an audit row: sha256(previous hash ‖ JSON of [id, at, token name, method, path, hex body hash]).
  * @param previous the hash of the row before this row; empty for the first row
- * @param at the time of the request, ISO 8601 in UTC with microseconds
+ * @param at the time of the request, ISO 8601 in UTC with six decimals; the service stores milliseconds, so the last three decimals are zeros
  */
 export function auditHash(previous: Buffer, id: string, at: string, action: AdminAction): Buffer {
   const fields = JSON.stringify([id, at, action.tokenName, action.method, action.path, action.bodyHash.toString('hex')]);

@@ -7,7 +7,7 @@ import { auditHash } from './admin-tokens.ts';
 const build = queryBuilder([AdminAuditTable]);
 const hex = (column: string) => sql<string>`encode(${sql.ref(column)}, 'hex')`;
 
-/** Selects rows of the audit log. Hashes are hex. `at` is the time of the request, ISO 8601 in UTC with microseconds. */
+/** Selects rows of the audit log. Hashes are hex. `at` is the text of the time that the hash contains, ISO 8601 in UTC with microseconds. */
 const selectEntries = build
   .selectFrom('admin_audit')
   .select([
@@ -22,7 +22,10 @@ const selectEntries = build
   ]);
 type AdminAuditEntry = InferResult<typeof selectEntries>[number];
 
-/** Returns a page of the audit log, newest row first, and the total number of rows. The total is the highest id, because ids have no gaps. */
+/**
+ * Returns a page of the audit log, newest row first, and the total number of rows. The total is the highest id, because ids have no gaps. `at` has
+ * milliseconds.
+ */
 export async function listAdminAudit(db: Queryable, limit: number, offset: number): Promise<{ entries: AdminAuditEntry[]; total: number }> {
   const [newest] = await run(
     db,
@@ -30,7 +33,8 @@ export async function listAdminAudit(db: Queryable, limit: number, offset: numbe
   );
   const total = Number(newest?.id ?? 0);
   const page = selectEntries.where('id', '<=', String(total - offset));
-  return { entries: await run(db, page.orderBy('id', 'desc').limit(limit)), total };
+  const rows = await run(db, page.orderBy('id', 'desc').limit(limit));
+  return { entries: rows.map((row) => ({ ...row, at: new Date(row.at).toISOString() })), total };
 }
 
 /** Rows that `verifyAdminAudit` reads per query. */

@@ -1,8 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Config } from '#config';
 import type { App } from '#platform/app.ts';
 import { SessionsTable } from '#platform/db/entities.ts';
-import { queryBuilder, run } from '#platform/db/query-builder.ts';
-import { statement } from '#platform/db/sql.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
 /** A session. Times are in ms since 1970. */
@@ -71,9 +73,12 @@ function decode(text: string): SessionRecord {
   return { wallet, createdAt: Number(createdAt), extendedAt: Number(extendedAt), expiresAt: Number(expiresAt) };
 }
 
-/** Returns the hash of a session id, base64url. PostgreSQL and Redis hold only the hash, so a leaked copy cannot be used to sign in. */
-const keyOf = (id: string): string => hash('sha256', id, 'base64url');
+/** Returns the key of a session: the hash of its id, base64url. PostgreSQL and Redis hold only the hash, so a leaked copy cannot be used to sign in. */
+export const sessionKeyOf = (id: string): string => hash('sha256', id, 'base64url');
 const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
+
+/** Returns the Redis channel on which the keys of ended sessions are published, separated by spaces, so that every process ends their connections. */
+export const endedSessionsChannel = (config: Config): string => `${config.redis.prefix}:sessions:ended`;
 
 /**
  * Returns whether to extend a session: its last extension is at least `EXTENSION_INTERVAL_MS` ago, and a new extension would make the session expire
@@ -85,10 +90,45 @@ export function isExtensionDue(session: SessionRecord, now: number): boolean {
   );
 }
 
+/** A session as its wallet sees it. */
+interface ListedSession {
+  /** Key of the session, hex. */
+  readonly id: string;
+  readonly createdAt: string;
+  readonly lastExtendedAt: string;
+  readonly expiresAt: string;
+}
+
+/** Returns the key of a session in hex, which its wallet sees as the id of the session. */
+export const listedIdOf = (id: string): string => bytesOf(sessionKeyOf(id)).toString('hex');
+
+/** Reads a page of the valid sessions of a wallet, newest first, and the number of all of them. */
+export async function listSessions(
+  db: Queryable,
+  wallet: string,
+  limit: number,
+  offset: number,
+): Promise<{ sessions: ListedSession[]; total: number }> {
+  const valid = build.selectFrom('sessions').where('wallet', '=', wallet).where('expires_at', '>', sql<string>`app_now()`);
+  const page = valid
+    .select([
+      sql<string>`encode(key, 'hex')`.as('id'),
+      isoInstant('created_at').as('createdAt'),
+      isoInstant('extended_at').as('lastExtendedAt'),
+      isoInstant('expires_at').as('expiresAt'),
+    ])
+    .orderBy('created_at', 'desc')
+    .orderBy('key')
+    .limit(limit)
+    .offset(offset);
+  const [sessions, [count]] = await Promise.all([run(db, page), run(db, valid.select(sql<number>`count(*)::int`.as('n')))]);
+  return { sessions, total: count?.n ?? 0 };
+}
+
 /** Creates a session for a wallet. The returned id is secret: only the session cookie may contain it. */
 export async function createSession(tx: Tx, wallet: string): Promise<{ id: string; session: SessionRecord }> {
   const id = randomBytes(32).toString('base64url');
-  const [session] = await tx.query(insertSession, [bytesOf(keyOf(id)), wallet]);
+  const [session] = await tx.query(insertSession, [bytesOf(sessionKeyOf(id)), wallet]);
   if (!session) throw new Error('the insert of a session returned no row');
   return { id, session };
 }
@@ -110,7 +150,7 @@ export class SessionStore {
    * @throws when the session is being ended and its row cannot be deleted
    */
   async find(id: string): Promise<SessionRecord | null> {
-    const key = keyOf(id);
+    const key = sessionKeyOf(id);
     const cached = await this.#app.redis.get(this.#cacheKey(key));
     if (cached === ENDED) return null;
     if (cached === ENDING) {
@@ -127,7 +167,7 @@ export class SessionStore {
    * @returns the session, and whether this call extended it; null when the session has ended
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
-    const key = keyOf(id);
+    const key = sessionKeyOf(id);
     const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [bytesOf(key)]));
     const session = extended ?? (await this.#app.db.query(findSession, [bytesOf(key)]))[0];
     if (!session) return null;
@@ -137,7 +177,7 @@ export class SessionStore {
 
   /** Ends a session for all processes. */
   async end(id: string): Promise<void> {
-    await this.#end([keyOf(id)]);
+    await this.#end([sessionKeyOf(id)]);
   }
 
   /** Ends all sessions of a wallet. */
@@ -147,6 +187,19 @@ export class SessionStore {
       if (rows.length === 0) return;
       await this.#end(rows.map(({ key }) => key.toString('base64url')));
     }
+  }
+
+  /**
+   * Ends a session of a wallet.
+   * @param listed id of the session in `listSessions`
+   * @returns false when the wallet has no such session
+   */
+  async endListed(wallet: string, listed: string): Promise<boolean> {
+    const key = Buffer.from(listed, 'hex');
+    const found = build.selectFrom('sessions').select('key').where('key', '=', key).where('wallet', '=', wallet);
+    if ((await run(this.#app.db, found)).length === 0) return false;
+    await this.#end([key.toString('base64url')]);
+    return true;
   }
 
   async #load(key: string): Promise<SessionRecord | null> {
@@ -165,7 +218,14 @@ export class SessionStore {
     await this.#finish(keys);
   }
 
+  /** Tells every process that sessions have ended, and deletes their rows. Precondition: the cache has a mark for each session. */
   async #finish(keys: readonly string[]): Promise<void> {
+    const { redis, config, log } = this.#app;
+    redis
+      .publish(endedSessionsChannel(config), keys.join(' '))
+      .catch((err: unknown) =>
+        log.debug({ err }, 'the end of sessions could not be published; processes find it at their next check of open connections'),
+      );
     await this.#app.tx((tx) => run(tx, build.deleteFrom('sessions').where('key', 'in', keys.map(bytesOf))));
     for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), ENDED, 'PX', ENDED_TTL_MS));
   }

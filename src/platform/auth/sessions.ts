@@ -32,6 +32,11 @@ export function sessionOf(ctx: Koa.Context): SessionRecord | null {
   return ctx.state.session ?? null;
 }
 
+/** Returns the secret id of the request's session, or null. */
+export function sessionIdOf(ctx: Koa.Context): string | null {
+  return sessionOf(ctx) === null ? null : ctx.state.sessionId;
+}
+
 /** Sets the cookie of a new session and ends the request's previous session. */
 export async function startSession(ctx: Koa.Context, id: string, session: SessionRecord): Promise<void> {
   ctx.state.sessionId = id;
@@ -52,13 +57,18 @@ export async function endSession(ctx: Koa.Context): Promise<void> {
 }
 
 /**
- * Returns the wallet of the session of a WebSocket upgrade request; null without a session. An upgrade request does not pass through Koa's
- * middleware, so this function runs the session middleware for it.
+ * Returns the wallet and the secret id of the session of a WebSocket upgrade request; null without a session. An upgrade request does not pass
+ * through Koa's middleware, so this function runs the session middleware for it.
  */
-export async function walletOfUpgrade(koa: Koa, sessions: SessionMiddleware, request: IncomingMessage): Promise<string | null> {
+export async function sessionOfUpgrade(
+  koa: Koa,
+  sessions: SessionMiddleware,
+  request: IncomingMessage,
+): Promise<{ wallet: string; sessionId: string } | null> {
   const ctx = koa.createContext(request, new ServerResponse(request));
   await sessions(ctx, async () => undefined);
-  return walletOf(ctx);
+  const [wallet, sessionId] = [walletOf(ctx), sessionIdOf(ctx)];
+  return wallet === null || sessionId === null ? null : { wallet, sessionId };
 }
 
 /**

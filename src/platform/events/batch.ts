@@ -1,4 +1,4 @@
-import type { BatchedEvent } from './event.ts';
+import type { BatchedEvents } from './event.ts';
 import type { Bookmark } from './frame.ts';
 import { framesFor, type Item, ownMessages, type Reader } from './replay-buffer.ts';
 
@@ -13,7 +13,7 @@ export type Batch = (reader: Reader, after: Bookmark | null) => Buffer;
  * batch has messages for their own wallet.
  * @param hasStreams returns whether a wallet has open streams in this process
  */
-export function composeBatch(batched: BatchedEvent, epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
+export function composeBatch(batched: BatchedEvents, epoch: string, items: readonly Item[], hasStreams: (wallet: string) => boolean): Batch {
   const shared = new Map<number, Buffer>();
   const own = new Map<Item, Map<string, Buffer[]>>();
   const addressed = new Set<string>();

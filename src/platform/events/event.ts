@@ -17,7 +17,7 @@ export function event<Payload extends z.ZodType>(definition: EventType<Payload>)
   return definition;
 }
 
-/** One item of a batched event, as the streams of the item's wallet receive it. */
+/** One item of the batched type `own`, as the streams of the item's wallet receive it. */
 export interface OwnItem {
   readonly wallet: string;
   /** Position of the item in its outbox row, from 1. */
@@ -28,31 +28,41 @@ export interface OwnItem {
   readonly payload: object;
 }
 
+/** The parsed payload of an outbox row of a batched type. */
+export interface BatchedRow<Items = unknown> {
+  /** Time at which the outbox row was written, ISO 8601. */
+  readonly at: string;
+  readonly items: Items;
+}
+
 /**
- * An event type whose outbox rows carry many items (such as the scores of one transaction). Each item is sent to the streams of its own wallet. In
- * addition, all items of one publisher tick (one group of outbox rows) are sent to all subscribers as one broadcast.
+ * The two event types whose outbox rows carry many items (such as the scores of one transaction). Each item of the type `own` is sent to the streams
+ * of its own wallet. The items of the type `shared` in one publisher tick (one group of outbox rows) are sent to all subscribers as one message.
  */
-export interface BatchedEvent<Item = unknown> {
-  readonly type: EventType;
+export interface BatchedEvents<Items = unknown> {
+  readonly own: EventType;
+  readonly shared: EventType;
   /**
    * Returns the items in the payload of an outbox row.
    * @throws when the payload is malformed
    */
-  items(payload: unknown): readonly Item[];
-  /** Serializes the items of an outbox row for the Redis stream. The format is compact, because a row has hundreds of items. */
-  pack(at: string, items: readonly Item[]): string;
+  parse(type: string, payload: unknown): Items;
+  /**
+   * Encodes the rows of one tick.
+   * @returns `own`: for each row, its items of the type `own` for the Redis stream, '' = none. The format is compact, because a row has hundreds of
+   * items. `shared`: the payload of the message of the type `shared`; null = none.
+   */
+  encode(rows: readonly BatchedRow<Items>[]): Promise<{ own: readonly string[]; shared: object | null }>;
   /** Unpacks the items whose wallet is wanted, and returns them in their original order. */
   unpack(packed: string, wanted: (wallet: string) => boolean): readonly OwnItem[];
-  /** Returns the payload of the broadcast for the items of one publisher tick. */
-  broadcast(items: readonly Item[]): Promise<object>;
 }
 
 /** The event types of the service. The areas register them. */
 export interface EventCatalog {
   /** Every event type, by its name on the wire. */
   readonly types: ReadonlyMap<string, EventType>;
-  /** The only event type whose outbox rows carry many items. */
-  readonly batched: BatchedEvent;
+  /** The event types whose outbox rows carry many items. */
+  readonly batched: BatchedEvents;
   /** API paths that a client must read again after a `reset` event, by name. */
   readonly resetLinks: Readonly<Record<string, string>>;
 }

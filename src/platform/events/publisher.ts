@@ -1,6 +1,6 @@
 import type { App } from '#platform/app.ts';
 import { observePublished } from '#platform/observability/metrics/metrics.ts';
-import type { BatchedEvent, Category } from './event.ts';
+import type { BatchedEvents, BatchedRow, Category } from './event.ts';
 import { lastPublication, type OutboxRow, readNumbered, readOutboxStatus, TICK_MS, takeTick } from './outbox.ts';
 import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } from './redis-stream.ts';
 
@@ -10,7 +10,7 @@ import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } 
  * lost or duplicated if a publisher is killed between the two steps, or if another publisher appends the same entries first.
  * @returns delay until the next tick, ms; null when no row waits, so that the caller can wait for a message in the Redis channel `wakeUpChannel`
  */
-export async function publishTick(app: App, batched: BatchedEvent = app.events.batched): Promise<number | null> {
+export async function publishTick(app: App, batched: BatchedEvents = app.events.batched): Promise<number | null> {
   const key = eventStreamKey(app.config);
   // Reads the Redis stream before the numbers in PostgreSQL. In the other order, another publisher could append in between, and the stream would seem
   // to be ahead of the numbers.
@@ -31,7 +31,7 @@ export async function publishTick(app: App, batched: BatchedEvent = app.events.b
 }
 
 /** Appends to the Redis stream the events that it does not contain yet. */
-async function publish(app: App, key: string, tail: Tail, last: number, batched: BatchedEvent): Promise<void> {
+async function publish(app: App, key: string, tail: Tail, last: number, batched: BatchedEvents): Promise<void> {
   const rows = await readNumbered(app.db, tail.publication);
   const next = rows[0]?.publication ?? last + 1;
   if (next !== tail.publication + 1) {
@@ -44,40 +44,39 @@ async function publish(app: App, key: string, tail: Tail, last: number, batched:
   observePublished(app.clock.now().getTime() - Math.min(...rows.map((row) => row.at)));
 }
 
-/** Returns the stream entries for some outbox rows: one entry per row, then one broadcast of all batched items. */
-async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEvent): Promise<Draft[]> {
-  const all: unknown[] = [];
+/** Returns the stream entries for some outbox rows: one entry per row, then one entry with the message of all shared items. */
+async function drafts(app: App, rows: readonly OutboxRow[], batched: BatchedEvents): Promise<Draft[]> {
+  const types = new Set([batched.own.type, batched.shared.type]);
+  const many = new Map(rows.flatMap((row) => (types.has(row.type) && row.wallet === null ? [[row, parse(app, row, batched)] as const] : [])));
+  const parsed = [...many].flatMap(([row, items]) => (items === null ? [] : [{ row, items }]));
+  const encoded = await batched.encode(parsed.map(({ items }) => items));
+  const ownOf = new Map(parsed.map(({ row }, i) => [row, encoded.own[i] ?? '']));
   const entries = rows.map((row): Draft => {
     const id = `${row.publication}-0`;
-    const at = new Date(row.at).toISOString();
     const category = categoryOf(app, row.type);
-    if (row.type !== batched.type.type || row.wallet !== null) {
-      const data = JSON.stringify({ ...row.payload, type: row.type, category, at });
-      return { id, type: row.type, category, wallet: row.wallet ?? '', data, own: '' };
-    }
-    const items = itemsOf(app, row, batched);
-    all.push(...items);
-    return { id, type: row.type, category, wallet: '', data: '', own: batched.pack(at, items) };
+    if (many.has(row)) return { id, type: row.type, category, wallet: '', data: '', own: ownOf.get(row) ?? '' };
+    const data = JSON.stringify({ ...row.payload, type: row.type, category, at: new Date(row.at).toISOString() });
+    return { id, type: row.type, category, wallet: row.wallet ?? '', data, own: '' };
   });
   const last = rows.at(-1);
-  if (last && all.length > 0) {
-    const { type, category } = batched.type;
-    const data = JSON.stringify({ type, category, at: new Date(last.at).toISOString(), ...(await batched.broadcast(all)) });
+  if (last && encoded.shared) {
+    const { type, category } = batched.shared;
+    const data = JSON.stringify({ type, category, at: new Date(last.at).toISOString(), ...encoded.shared });
     entries.push({ id: `${last.publication}-1`, type, category, wallet: '', data, own: '' });
   }
   return entries;
 }
 
 /**
- * Returns the items of an outbox row of the batched event type; none when the payload is malformed. The row still gets an (empty) stream entry,
- * because readers treat a missing publication number as lost events.
+ * Parses an outbox row of a batched event type; returns null when the payload is malformed. The row still gets an (empty) stream entry, because
+ * readers treat a missing publication number as lost events.
  */
-function itemsOf(app: App, row: OutboxRow, batched: BatchedEvent): readonly unknown[] {
+function parse(app: App, row: OutboxRow, batched: BatchedEvents): BatchedRow | null {
   try {
-    return batched.items(row.payload);
+    return { at: new Date(row.at).toISOString(), items: batched.parse(row.type, row.payload) };
   } catch (err) {
     app.log.error({ err, publication: row.publication, type: row.type }, 'the payload of a batched event is malformed; its items are not published');
-    return [];
+    return null;
   }
 }
 

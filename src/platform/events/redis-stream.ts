@@ -6,7 +6,7 @@ import type { Config } from '#config';
  * Returns the key of the Redis stream from which every API process serves `GET /events`. The stream is a copy of the outbox: when Redis loses it, the
  * publisher starts a new stream with a new epoch. The ids of the entries give the order of the events and reveal missing events:
  *   <publication>-0  the outbox row with this publication number; every number has one such entry
- *   <publication>-1  the broadcast of the batched items of the rows up to this number
+ *   <publication>-1  the message of the shared batched items of the rows up to this number
  *   <publication>-2  the marker at the start of a stream; earlier events are not in the stream
  * An entry has these fields, in this order: epoch of the stream, bytes published so far, event type, category, receiving wallet ('' = all), message
  * as JSON, packed batched items.

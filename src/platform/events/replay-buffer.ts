@@ -1,4 +1,4 @@
-import { type BatchedEvent, CATEGORIES } from './event.ts';
+import { type BatchedEvents, CATEGORIES } from './event.ts';
 import { type Bookmark, formatId, message } from './frame.ts';
 import { comparePositions, type Entry, type Position, STREAM_BYTES, STREAM_ENTRIES } from './redis-stream.ts';
 
@@ -50,9 +50,15 @@ const sizeOf = (item: Item): number => (item.frame?.length ?? 0) + item.own.leng
  * @param wanted returns whether the messages of a wallet are needed
  * @param after the index of the last item to leave out; 0 = no item is left out
  */
-export function ownMessages(batched: BatchedEvent, epoch: string, item: Item, wanted: (wallet: string) => boolean, after = 0): Map<string, Buffer[]> {
+export function ownMessages(
+  batched: BatchedEvents,
+  epoch: string,
+  item: Item,
+  wanted: (wallet: string) => boolean,
+  after = 0,
+): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
-  const { type, category } = batched.type;
+  const { type, category } = batched.own;
   for (const { index, at, wallet, payload } of batched.unpack(item.own, wanted)) {
     if (index <= after) continue;
     const data = JSON.stringify({ type, category, at, ...payload });
@@ -77,10 +83,10 @@ export class ReplayBuffer {
   #last: Position;
   #end = 0;
 
-  readonly #batched: BatchedEvent;
+  readonly #batched: BatchedEvents;
 
   /** @param first the oldest entry of the stream */
-  constructor(first: Entry, batched: BatchedEvent) {
+  constructor(first: Entry, batched: BatchedEvents) {
     this.#batched = batched;
     this.epoch = first.epoch;
     this.#last = first;
@@ -169,7 +175,7 @@ export class ReplayBuffer {
  * Returns the messages of one entry for one subscriber.
  * @param after the last message to leave out; null = no message is left out
  */
-export function framesFor(batched: BatchedEvent, epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
+export function framesFor(batched: BatchedEvents, epoch: string, item: Item, reader: Reader, after: Bookmark | null): readonly Buffer[] {
   if ((item.bit & reader.mask) === 0) return [];
   const order = after === null ? 1 : comparePositions(item, after);
   if (order < 0 || (order === 0 && after?.index === Number.POSITIVE_INFINITY)) return [];

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep, setImmediate as yieldToOthers } from 'node:timers/promises';
 import { unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { SessionStore } from '#platform/auth/session-store.ts';
+import { watchSession } from '#platform/auth/watched-sessions.ts';
 import { detachSocket } from '#platform/http/detach-socket.ts';
 import { type Batch, composeBatch } from './batch.ts';
 import { type Bookmark, parseId } from './frame.ts';
@@ -23,8 +23,6 @@ const BUSY_MS = 5;
 /** Length of the pause after a long delivery, as a share of the duration of that delivery, and the maximum length of the pause, ms. */
 const PAUSE_SHARE = 1 / 8;
 const MAX_PAUSE_MS = 100;
-/** Maximum session checks at a time, so that requests do not wait behind these checks. */
-const SESSION_CHECKS = 20;
 /** Maximum time that the process waits for streams to end when it stops, ms. */
 const DRAIN_MS = 2_000;
 
@@ -33,10 +31,8 @@ export interface StreamTimes {
   readonly heartbeatMs: number;
   /** Maximum age of a connection, ± 10 %. All clients reconnect regularly, so the reconnects during a deployment are nothing unusual for them. */
   readonly rotateMs: number;
-  /** Maximum time that a stream continues after its session has ended. */
-  readonly sessionsMs: number;
 }
-const TIMES: StreamTimes = { heartbeatMs: 15_000, rotateMs: 600_000, sessionsMs: 30_000 };
+const TIMES: StreamTimes = { heartbeatMs: 15_000, rotateMs: 600_000 };
 
 /** The parameters of a new stream. */
 export interface Subscription extends Reader {
@@ -137,7 +133,6 @@ class Streams {
       this.#timers.push(setInterval(tick, ms).unref());
     };
     every(this.#times.heartbeatMs, () => this.#sendHeartbeats(reader));
-    every(this.#times.sessionsMs, () => this.#checkSessions());
     this.#reader = reader;
     return reader;
   }
@@ -156,6 +151,12 @@ class Streams {
       else this.#byWallet.set(subscriber.wallet, new Set([subscriber]));
     }
     socket.on('close', () => this.#leave(subscriber));
+    // The client of a stream whose session has ended reconnects with its current session.
+    if (subscription.sessionId !== null)
+      socket.on(
+        'close',
+        watchSession(this.#app, subscription.sessionId, () => this.#endInBackground(subscriber)),
+      );
     subscriber.begin(subscription.lastEventId === null ? 'now' : from);
   }
 
@@ -252,21 +253,6 @@ class Streams {
       this.#app.log.error({ err }, 'events cannot be written to a stream; the service closes the stream');
       subscriber.abort();
       return false;
-    }
-  }
-
-  /** Ends the streams whose sessions have ended. The clients reconnect with their current session. */
-  async #checkSessions(): Promise<void> {
-    const sessions = new SessionStore(this.#app);
-    const signedIn = [...this.#subscribers].filter((subscriber) => subscriber.sessionId !== null);
-    for (let i = 0; i < signedIn.length; i += SESSION_CHECKS) {
-      await Promise.all(
-        signedIn.slice(i, i + SESSION_CHECKS).map(async (subscriber) => {
-          // If the session cannot be read, the stream continues until the next check.
-          const session = await sessions.find(subscriber.sessionId ?? '').catch(() => undefined);
-          if (session === null) this.#endInBackground(subscriber);
-        }),
-      );
     }
   }
 }

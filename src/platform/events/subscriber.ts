@@ -29,7 +29,6 @@ export interface SubscriberDeps {
 export class Subscriber implements Reader {
   readonly mask: number;
   readonly wallet: string | null;
-  readonly sessionId: string | null;
   /** Time at which the stream ends, in the time of `performance.now()`, ms. */
   readonly until: number;
   readonly #socket: Socket;
@@ -45,10 +44,9 @@ export class Subscriber implements Reader {
    */
   #after: Bookmark | null = null;
 
-  constructor(socket: Socket, reader: Reader & { sessionId: string | null }, until: number, deps: SubscriberDeps) {
+  constructor(socket: Socket, reader: Reader, until: number, deps: SubscriberDeps) {
     this.mask = reader.mask;
     this.wallet = reader.wallet;
-    this.sessionId = reader.sessionId;
     this.until = until;
     this.#socket = socket;
     this.#deps = deps;

@@ -102,12 +102,7 @@ export async function readJson(request: IncomingMessage): Promise<{ value: unkno
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return {};
-  let text: string;
-  try {
-    text = utf8.decode(bytes);
-  } catch {
-    throw fail(400, 'the body must be UTF-8');
-  }
+  const text = textOf(bytes);
   if (nestingDepth(text) > MAX_DEPTH) throw fail(400, `the body must not be nested deeper than ${MAX_DEPTH}`);
   let value: unknown;
   try {
@@ -118,6 +113,18 @@ export function parseJson(bytes: Buffer): unknown {
   if (text.includes('\\u') && UNSUPPORTED_ESCAPE.test(JSON.stringify(value)))
     throw fail(400, 'the body must not hold NUL characters or lone surrogates');
   return value;
+}
+
+/**
+ * Returns the text of a body, without a byte order mark.
+ * @throws 400 when the body is not UTF-8
+ */
+export function textOf(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw fail(400, 'the body must be UTF-8');
+  }
 }
 
 /** Returns the maximum nesting depth of `[` and `{` in a JSON text. Ignores brackets inside strings. */

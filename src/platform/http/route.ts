@@ -117,6 +117,8 @@ export interface Call<A extends Auth, Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
+  /** The JSON body as it was received; empty for a request without a body, and for a stream. */
+  readonly bytes: Buffer;
   /** Wallet of the session; null without a session. */
   readonly wallet: WalletOf<A>;
   /** Name of the admin token; null when the route does not use one. */
@@ -202,9 +204,9 @@ export function credentialsOf(route: AnyRoute): { session: boolean; token: boole
 export function errorStatusesOf(route: AnyRoute): ErrorStatus[] {
   const { session, token, webhook } = credentialsOf(route);
   const isUnsafe = route.method !== 'get';
-  const hasInput = isUnsafe || route.params !== undefined || route.query !== undefined;
   const statuses = new Set<ErrorStatus>([...route.fails, 500, 503]);
-  if (hasInput) statuses.add(400);
+  if (isUnsafe || route.query !== undefined) statuses.add(400);
+  if (route.params !== undefined) statuses.add(404);
   if (isUnsafe) statuses.add(413).add(415);
   if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
   if (token || (isUnsafe && webhook === null)) statuses.add(403);

@@ -120,6 +120,7 @@ async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: 
     params,
     query,
     body,
+    bytes,
     // The casts are safe because `authenticate` has enforced the auth mode that determines these types.
     wallet: caller.wallet as never,
     admin: caller.admin as never,

@@ -96,10 +96,13 @@ function nameOf(path: readonly PropertyKey[]): string {
   return name.length > MAX_ECHO ? `${name.slice(0, MAX_ECHO)}…` : name;
 }
 
-/** Creates a 400 error. Its sentence contains the field and the requirement that the field does not meet. */
+/**
+ * Creates the error of an invalid body, query or path: 400, and 404 for a path, because no resource has a malformed id. Its sentence contains the field
+ * and the requirement that the field does not meet.
+ */
 export function validationError(where: 'body' | 'query' | 'path', error: z.ZodError): HttpError {
   const issue = error.issues[0];
-  if (!issue) return fail(400, `the ${where} is not valid`);
-  const { path, message } = findIssue(issue);
-  return fail(400, `${nameOf(path) || `the ${where}`} ${message}`);
+  const { path, message } = issue ? findIssue(issue) : { path: [], message: 'is not valid' };
+  const requirement = `${nameOf(path) || `the ${where}`} ${message}`;
+  return where === 'path' ? fail(404, `no such resource: ${requirement}`) : fail(400, requirement);
 }

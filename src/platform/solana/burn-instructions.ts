@@ -24,30 +24,33 @@ interface ParsedBurns {
   readonly at: number;
   readonly memos: readonly string[];
   readonly burns: readonly ParsedBurn[];
+  /** Burns that the owner of the tokens did not sign, for example by a delegate. */
+  readonly delegatedBurns: readonly ParsedBurn[];
 }
 
 /**
- * Reads the memos and the burns of a mint from the top-level instructions of a finalized transaction. For a failed transaction both lists are empty.
- * A burn counts only when the owner of the token account signed the burn; burns by a delegate are left out.
+ * Reads the memos and the burns of a mint from the top-level instructions of a finalized transaction. For a failed transaction all lists are empty.
  * @returns null while the RPC node does not have all data of the transaction
  */
-export function parseBurns(found: FetchedTransaction, mint: string): ParsedBurns | null {
-  const { outcome, blockTime, instructions } = found;
+export function parseBurns(transaction: FetchedTransaction, mint: string): ParsedBurns | null {
+  const { outcome, blockTime, instructions } = transaction;
   if (outcome === null || blockTime === null) return null;
   const at = blockTime * 1_000;
-  if (outcome.failed) return { at, memos: [], burns: [] };
-  const signers = new Set(found.signers);
+  if (outcome.failed) return { at, memos: [], burns: [], delegatedBurns: [] };
+  const signers = new Set(transaction.signers);
   // The balances name the owner of each token account. Includes the balances after the transaction, because an account that the transaction opened
   // has no balance before the transaction.
   const balances = [...outcome.tokensBefore, ...outcome.tokensAfter];
   const ownerOf = (account: string) => balances.find((balance) => balance.account === account)?.owner;
 
-  const burns = instructions.flatMap(({ program, accounts, data }, index): ParsedBurn[] => {
+  const found = instructions.flatMap(({ program, accounts, data }, index) => {
     if (program !== TOKENS || data.length < (BURNS[data[0] ?? -1] ?? Number.POSITIVE_INFINITY)) return [];
-    const [account = '', burned, wallet = ''] = accounts;
-    const isOwn = signers.has(wallet) && ownerOf(account) === wallet;
+    const [account = '', burned, authority = ''] = accounts;
+    const wallet = ownerOf(account);
     const amount = data.readBigUInt64LE(1);
-    return isOwn && burned === mint && amount > 0n ? [{ index, wallet, amount }] : [];
+    if (burned !== mint || amount === 0n || !wallet) return [];
+    return [{ burn: { index, wallet, amount }, isOwn: authority === wallet && signers.has(wallet) }];
   });
-  return { at, memos: memosOf(instructions), burns };
+  const select = (isOwn: boolean): ParsedBurn[] => found.filter((one) => one.isOwn === isOwn).map(({ burn }) => burn);
+  return { at, memos: memosOf(instructions), burns: select(true), delegatedBurns: select(false) };
 }

@@ -15,6 +15,15 @@ interface TokenHolding {
   readonly at: Date;
 }
 
+/** Whether a wallet held enough of the reward token at a time, ms since 1970. */
+export interface HoldingReading {
+  readonly holding: boolean;
+  readonly at: number;
+}
+
+/** Maximum age of a balance that decides about points, ms. */
+export const HOLDING_MAX_AGE_MS = 60_000;
+
 /** Timeout of `peekHolding`, ms. */
 const PEEK_MS = 300;
 
@@ -68,8 +77,23 @@ export async function peekHolding(app: App, wallet: string): Promise<{ eligible:
   return { eligible: holding?.eligible ?? null, tokenBalance: holding?.balance.toString() ?? null };
 }
 
-/** Returns from the cache which wallets are eligible to play. Wallets without a cached balance are left out. Never throws. */
-export async function cachedEligibility(app: App, wallets: readonly string[]): Promise<Map<string, boolean>> {
+/**
+ * Reads from the chain whether a wallet holds enough of the reward token. Never throws.
+ * @returns null when the RPC node does not answer within 5 s and no balance of the last 60 s is known, or when no reward mint is configured
+ */
+export async function readRecentHolding(app: App, wallet: string): Promise<HoldingReading | null> {
+  if (app.config.chain.rewardMint === null) return null;
+  const reading = await readHolding(app, wallet).catch(() => null);
+  return reading && isRecent(app, reading.at.getTime()) ? { holding: reading.eligible, at: reading.at.getTime() } : null;
+}
+
+const isRecent = (app: App, at: number): boolean => Math.abs(app.clock.now().getTime() - at) <= HOLDING_MAX_AGE_MS;
+
+/**
+ * Returns from the cache which wallets hold enough of the reward token. Wallets without a balance of the last 60 s are left out. Never throws, and
+ * sends no request to the RPC node.
+ */
+export async function cachedHoldings(app: App, wallets: readonly string[]): Promise<Map<string, HoldingReading>> {
   const mint = app.config.chain.rewardMint;
   if (mint === null) return new Map();
   const readings = await readBalance.cached(
@@ -80,7 +104,7 @@ export async function cachedEligibility(app: App, wallets: readonly string[]): P
   return new Map(
     wallets.flatMap((wallet, i) => {
       const reading = readings[i];
-      return reading ? [[wallet, BigInt(reading.value) >= minimum] as const] : [];
+      return reading && isRecent(app, reading.at) ? [[wallet, { holding: BigInt(reading.value) >= minimum, at: reading.at }] as const] : [];
     }),
   );
 }

@@ -14,6 +14,7 @@ export const MINT_BYTES = 82;
 /** Instruction numbers of the token program and of the associated token program. */
 const TRANSFER_CHECKED = 12;
 const MINT_TO = 7;
+const BURN_CHECKED = 15;
 const CREATE_IDEMPOTENT = 1;
 
 /**
@@ -72,6 +73,15 @@ export function mintTo(mint: Address, to: Address, authority: Address, amount: b
     TOKEN_PROGRAM,
     [accountEntry(mint, true), accountEntry(to, true), accountEntry(authority, false, true)],
     Buffer.concat([Buffer.from([MINT_TO]), u64(amount)]),
+  );
+}
+
+/** Builds the instruction that burns `amount` base units of a token account. The token program rejects a wrong mint or wrong decimals. */
+export function burnChecked(burn: { from: Address; owner: Address; mint: Address; decimals: number; amount: bigint }): Instruction {
+  return instruction(
+    TOKEN_PROGRAM,
+    [accountEntry(burn.from, true), accountEntry(burn.mint, true), accountEntry(burn.owner, false, true)],
+    Buffer.concat([Buffer.from([BURN_CHECKED]), u64(burn.amount), Buffer.from([burn.decimals])]),
   );
 }
 

@@ -25,6 +25,9 @@ const messageOf = (feePayer: Address, instructions: readonly Instruction[], bloc
 export const buildTransaction = (feePayer: Address, instructions: readonly Instruction[], blockhash: string): UnsignedTransaction =>
   new VersionedTransaction(messageOf(feePayer, instructions, blockhash));
 
+/** Encodes a transaction with empty signatures as base64, for a wallet that signs it. */
+export const encodeUnsigned = (transaction: UnsignedTransaction): string => Buffer.from(transaction.serialize()).toString('base64');
+
 /** Signs a transaction. `signers` must contain every signer that the transaction requires. */
 export function signTransaction(transaction: UnsignedTransaction, signers: readonly Signer[]): SignedTransaction {
   transaction.sign([...signers]);

@@ -1,77 +1,97 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { ScoreUpdate } from '#areas/arcade/events.ts';
-import { scoreBroadcast, selectBroadcast } from '#areas/arcade/scores/broadcast.ts';
-import { gameBoard, rebuildBoard } from '#areas/points';
+import type { BoardChange, RecordedScore } from '#areas/arcade/events.ts';
+import { scoreEvents, selectChanges } from '#areas/arcade/scores/broadcast.ts';
+import { applyToBoard, gameBoard, readPlaces, rebuildBoard } from '#areas/points';
+import { dayNumber } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { createGame, scoreBest } from '#test/support/areas/boards.ts';
+import { createGame, loseBoards, scoreBest } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 const GAMES = ['broadcast-one', 'broadcast-two'] as const;
+const AT = '2031-01-01T00:00:00.000Z';
 
 let t: TestApp;
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
-  for (const game of GAMES) {
-    await createGame(t.app, game);
-    await rebuildBoard(t.app, gameBoard(game));
-  }
+  for (const game of GAMES) await createGame(t.app, game);
 });
 afterAll(() => t.close());
 
-const update = (wallet: string, score: number, more: Partial<ScoreUpdate> = {}): ScoreUpdate => ({
-  ...{ wallet, gameId: GAMES[0], score, scoreId: `${wallet} ${score}`, pointsAwarded: 2 * score, personalBest: false },
-  ...more,
+const rebuild = async () => {
+  for (const game of GAMES) await rebuildBoard(t.app, gameBoard(game));
+};
+const change = (wallet: string, score: number | null, gameId: string = GAMES[0]): BoardChange => ({ wallet, gameId, score });
+const recorded = (wallet: string, normalizedScore: number, gameId: string = GAMES[0]): RecordedScore => ({
+  ...{ wallet, gameId, scoreId: `${wallet} ${normalizedScore}`, status: 'accepted', normalizedScore, pointsAwarded: 2 * normalizedScore },
+  ...{ noPointsReason: null, leftToday: { game: 1, all: 2 }, personalBest: false },
 });
-
-test('of equal scores of a wallet, the newer one is broadcast unless the older one is a personal best', () => {
-  const [older, newer] = [update('a', 5, { scoreId: 'older' }), update('a', 5, { scoreId: 'newer' })];
-  expect(selectBroadcast([older, newer])).toEqual([newer]);
-  const best = { ...older, personalBest: true };
-  expect(selectBroadcast([best, newer])).toEqual([best]);
-});
-
-test('a lower score changes neither the broadcast score nor its place, and later scores still count', () => {
-  const shown = selectBroadcast([update('a', 5), update('b', 1), update('a', 4), update('c', 2)]);
-  expect(shown.map(({ wallet, score }) => [wallet, score])).toEqual([
-    ['c', 2],
-    ['b', 1],
-    ['a', 5],
+const encode = (changes: BoardChange[], scores: RecordedScore[] = []) =>
+  scoreEvents(t.app).encode([
+    { at: AT, items: { scores: [], changes } },
+    { at: AT, items: { scores, changes: [] } },
   ]);
-  // A better score moves the wallet to the newest place.
-  expect(selectBroadcast([update('a', 5), update('b', 1), update('a', 6)]).map(({ wallet }) => wallet)).toEqual(['a', 'b']);
+const ranksOf = async (...changes: BoardChange[]) =>
+  ((await encode(changes)).shared as { updates: { wallet: string; gameId: string; rank: number | null }[] }).updates.map(({ rank }) => rank);
+
+test('a broadcast contains the latest change of each wallet and game', () => {
+  const changes = [change('a', 5), change('b', 1), change('a', 4), change('a', 3, GAMES[1]), change('b', null)];
+  expect(selectChanges(changes).shown).toEqual([change('a', 4), change('b', null), change('a', 3, GAMES[1])]);
 });
 
-test('stored updates are returned to their own wallets with all fields', () => {
-  const { pack, unpack } = scoreBroadcast(t.app);
-  const updates = [update('a', 5, { personalBest: true }), update('b', 1, { gameId: GAMES[1] })];
-  const text = pack('2031-01-01T00:00:00.000Z', updates);
-  expect(unpack(text, () => true)).toEqual(
-    updates.map((one, i) => ({ wallet: one.wallet, index: i + 1, at: '2031-01-01T00:00:00.000Z', payload: { updates: [one] } })),
+test('of two games with more changes than fit, the one with fewer changes is complete', () => {
+  const of = (gameId: string, n: number) => Array.from({ length: n }, (_, i) => change(`w${i}`, i, gameId));
+  const { shown, more } = selectChanges([...of(GAMES[0], 4), ...of(GAMES[1], 2)], 5);
+  expect([shown.length, more]).toEqual([5, [GAMES[0]]]);
+  expect(selectChanges([...of(GAMES[0], 4), ...of(GAMES[1], 3)], 2).more).toEqual(GAMES);
+});
+
+test('recorded scores are returned to their own wallets with all fields and their places', async () => {
+  await rebuild();
+  const [first, second] = [createWallet().address, createWallet().address];
+  await scoreBest(t.app, { wallet: first, gameId: GAMES[0], value: 95 });
+  const scores = [recorded(first, 5), recorded(second, 1, GAMES[1]), recorded(first, 4)];
+  const { own } = await encode([], scores);
+  expect(own[0]).toBe('');
+  const places = new Map([
+    [first, (await readPlaces(t.app, gameBoard(GAMES[0]), [first]))[0]],
+    [second, (await readPlaces(t.app, gameBoard(GAMES[1]), [second]))[0]],
+  ]);
+  expect(places.get(first)).toMatchObject({ rank: 1, score: 95 });
+  expect(scoreEvents(t.app).unpack(own[1] ?? '', () => true)).toEqual(
+    scores.map(({ wallet, ...score }, i) => ({ wallet, index: i + 1, at: AT, payload: { ...score, rank: places.get(wallet) } })),
   );
-  expect(unpack(text, (wallet) => wallet === 'b').map(({ wallet, index }) => [wallet, index])).toEqual([['b', 2]]);
+  expect(
+    scoreEvents(t.app)
+      .unpack(own[1] ?? '', (wallet) => wallet === second)
+      .map(({ wallet, index }) => [wallet, index]),
+  ).toEqual([[second, 2]]);
 });
 
-test('broadcast scores have the all-time ranks of their wallets in their games', async () => {
-  const [first, second, unranked] = [createWallet().address, createWallet().address, createWallet().address];
-  for (const [i, gameId] of GAMES.entries()) {
-    await scoreBest(t.app, { wallet: first, gameId, value: i === 0 ? 90 : 10 });
-    await scoreBest(t.app, { wallet: second, gameId, value: 50 });
-  }
-  const updates = [update(first, 90), update(second, 50), update(unranked, 1), update(first, 10, { gameId: GAMES[1] })];
-  const { updates: shown } = (await scoreBroadcast(t.app).broadcast(updates)) as {
-    updates: { wallet: string; gameId: string; rank: number | null }[];
-  };
-  expect(shown.map(({ wallet, gameId, rank }) => [wallet, gameId, rank])).toEqual([
-    [first, GAMES[1], 2],
-    [unranked, GAMES[0], null],
-    [second, GAMES[0], 2],
-    [first, GAMES[0], 1],
-  ]);
+test('broadcast changes have the all-time ranks that their values give', async () => {
+  await rebuild();
+  const [best, first, second, gone] = [createWallet().address, createWallet().address, createWallet().address, createWallet().address];
+  await scoreBest(t.app, { wallet: best, gameId: GAMES[1], value: 9_000 });
+  await scoreBest(t.app, { wallet: first, gameId: GAMES[1], value: 8_000 });
+  await scoreBest(t.app, { wallet: second, gameId: GAMES[1], value: 8_000 });
+  expect(await ranksOf(change(first, 8_000, GAMES[1]), change(second, 8_000, GAMES[1]), change(gone, null, GAMES[1]))).toEqual([2, 2, null]);
+  // A change of the past has the rank of its own value, although the wallet has a better value by now.
+  expect(await ranksOf(change(best, 8_500, GAMES[1]), change(best, 500, GAMES[0]))).toEqual([1, 1]);
 });
 
-test('scores are broadcast without ranks when the ranks cannot be read', async () => {
-  const broken = scoreBroadcast(t.app, async () => {
-    throw new Error('Redis is down');
-  });
-  expect(await broken.broadcast([update('a', 5)])).toEqual({ updates: [{ wallet: 'a', gameId: GAMES[0], score: 5, rank: null }] });
+test('a change that the board in Redis does not show yet is copied to the board before it is broadcast', async () => {
+  await rebuild();
+  const board = gameBoard(GAMES[0]);
+  const [late, gone] = [createWallet().address, createWallet().address];
+  await scoreBest(t.app, { wallet: late, gameId: GAMES[0], value: 7_000 }, 'refresh');
+  const shown = async () => (await applyToBoard(t.app, board, dayNumber(t.clock.now()), [], [late]))?.map(({ rank, score }) => [rank, score]);
+  expect(await shown()).toEqual([[null, 0]]);
+  expect(await ranksOf(change(late, 7_000), change(gone, null))).toEqual([1, null]);
+  expect(await shown()).toEqual([[1, 7_000]]);
+});
+
+test('changes are broadcast without ranks while the board is not complete in Redis', async () => {
+  await loseBoards(t.app, 'all');
+  const { own, shared } = await encode([change('a', 5)], [recorded('a', 5)]);
+  expect(shared).toEqual({ updates: [{ ...change('a', 5), rank: null }] });
+  expect(own[1]).toContain('"rank":null');
 });

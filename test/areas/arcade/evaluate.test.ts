@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { Game } from '#areas/arcade/games/definition.ts';
+import { pointsFor } from '#areas/arcade/scores/award.ts';
 import { evaluateSubmission, type Play } from '#areas/arcade/scores/evaluate.ts';
-import { pointsFor } from '#areas/arcade/scores/record.ts';
 import type { Submission } from '#jobs/scores.ts';
 
 const START = new Date('2031-01-01T12:00:00.000Z');
@@ -30,7 +30,7 @@ const SUBMISSION: Submission = {
   bodyHash: '',
   at: START.toISOString(),
 };
-const PLAY: Play = { id: 'a play', wallet: 'a wallet', gameId: 'a-game', startedAt: START };
+const PLAY: Play = { id: 'a play', wallet: 'a wallet', gameId: 'a-game', mode: 'regular', startedAt: START };
 
 interface Situation {
   game?: Partial<Game>;

@@ -233,7 +233,7 @@ test('GET /game/{id}/stats counts plays, players and scores, and caches them for
     await tx.query(
       statement(
         'test_counters',
-        `insert into game_counters (game_id, shard, plays, scores, score_sum) values ('counted', 1, 4, 2, 9000), ('counted', 2, 3, 1, 1000)`,
+        `insert into game_counters (game_id, shard, plays, players, scores, score_sum) values ('counted', 1, 4, 1, 2, 9000), ('counted', 2, 3, 1, 1, 1000)`,
       ),
     );
     await tx.query(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { banWallet, findGame, type Game, processScores, voidBannedScores } from '#areas/arcade';
 import { decideScore, voidScore } from '#areas/arcade/scores/decide.ts';
+import { restoreScore } from '#areas/arcade/scores/restore.ts';
 import { ensurePlayer, lockPlayers } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import type { App } from '#platform/app.ts';
@@ -111,7 +112,7 @@ test('the job that records scores fails when they cannot be stored, so that it i
   await expect(recordScores(t.app, { channel: 'a-channel', submissions: [submission] })).rejects.toThrow('hexadecimal');
 });
 
-test('recording, accepting, rejecting, voiding and banning fail when one of their statements fails', async () => {
+test('recording, accepting, rejecting, voiding, restoring and banning fail when one of their statements fails', async () => {
   const [wallet, banned] = [await newPlayer(), await newPlayer()];
   const game = await strictGame();
   const [accepted, rejected, ofBanned] = [await hold(wallet, 5_000), await hold(wallet, 6_000), await hold(banned, 5_000)];
@@ -121,6 +122,8 @@ test('recording, accepting, rejecting, voiding and banning fail when one of thei
     (app) => decideScore(app, game, accepted, 'accept', BY),
     (app) => decideScore(app, game, rejected, 'reject', BY),
     (app) => decideScore(app, game, ofBanned, 'accept', BY),
+    (app) => voidScore(app, accepted, BY),
+    (app) => restoreScore(app, game, accepted, BY),
     (app) => voidScore(app, accepted, BY),
     (app) => banWallet(app, banned, 'a test'),
     (app) => voidBannedScores(app, banned),

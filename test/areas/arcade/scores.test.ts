@@ -16,6 +16,7 @@ beforeAll(async () => {
   await registerGame(t.url, ADMIN_TOKEN, 'slow-game', { ...TEST_GAME, caps: { ...TEST_GAME.caps, minDurationMs: 60_000, maxDurationMs: 120_000 } });
   await registerGame(t.url, ADMIN_TOKEN, 'strict-game', { ...TEST_GAME, caps: { ...TEST_GAME.caps, scorePerSec: 100 } });
   await registerGame(t.url, ADMIN_TOKEN, 'capped-game', { ...TEST_GAME, caps: { ...TEST_GAME.caps, dailyPoints: 130 } });
+  await registerGame(t.url, ADMIN_TOKEN, 'idle-game', { ...TEST_GAME, pointsPer10000: 0 });
   await registerGame(t.url, ADMIN_TOKEN, 'signed-game', { ...TEST_GAME, secret: SECRET });
 });
 afterAll(() => t.close());
@@ -51,7 +52,7 @@ test('POST /arcade/score returns the points and the wallet’s rank after the co
   const other = await scoreOnce(second, 'test-game', 4_000);
   expect(other.body).toMatchObject({ pointsAwarded: 40, personalBest: true, rank: { score: 4_000 } });
   const rank = (await (await second.fetch('/game/test-game/rank')).json()) as object;
-  expect(other.body.rank).toMatchObject(rank);
+  expect(rank).toMatchObject(other.body.rank as object);
   expect(other.body.rank).toMatchObject({ neighbours: expect.arrayContaining([expect.objectContaining({ wallet: best.wallet, score: 9_000 })]) });
 });
 
@@ -69,6 +70,52 @@ test('points stop at the daily cap of the game and at the cap over all games, bu
   expect((await scoreOnce(player, 'test-game', 9_000)).body.pointsAwarded).toBe(90);
   expect((await scoreOnce(player, 'test-game', 9_500)).body).toMatchObject({ pointsAwarded: 30, personalBest: true });
   expect((await scoreOnce(player, 'test-game', 9_900)).body).toMatchObject({ pointsAwarded: 0, personalBest: true, rank: { score: 9_900 } });
+});
+
+test('a score without points says why, and each score says what is left of the caps of the day', async () => {
+  const player = await signIn(t);
+  const told = async (gameId: string, score: number) => {
+    const { pointsAwarded, noPointsReason, leftToday } = (await scoreOnce(player, gameId, score)).body;
+    return { pointsAwarded, noPointsReason, leftToday };
+  };
+  expect(await told('capped-game', 99)).toEqual({ pointsAwarded: 0, noPointsReason: 'low-score', leftToday: { game: 130, all: 250 } });
+  expect(await told('idle-game', 9_000)).toMatchObject({ pointsAwarded: 0, noPointsReason: 'game-earns-nothing', leftToday: { all: 250 } });
+  expect(await told('strict-game', 8_000)).toMatchObject({ pointsAwarded: 0, noPointsReason: 'held', leftToday: { game: 250, all: 250 } });
+  expect(await told('capped-game', 10_000)).toEqual({ pointsAwarded: 100, noPointsReason: null, leftToday: { game: 30, all: 150 } });
+  expect(await told('capped-game', 10_000)).toEqual({ pointsAwarded: 30, noPointsReason: null, leftToday: { game: 0, all: 120 } });
+  expect(await told('capped-game', 10_000)).toEqual({ pointsAwarded: 0, noPointsReason: 'game-cap', leftToday: { game: 0, all: 120 } });
+  expect(await told('test-game', 10_000)).toEqual({ pointsAwarded: 100, noPointsReason: null, leftToday: { game: 20, all: 20 } });
+  expect(await told('test-game', 9_000)).toEqual({ pointsAwarded: 20, noPointsReason: null, leftToday: { game: 0, all: 0 } });
+  for (const gameId of ['test-game', 'capped-game']) {
+    expect(await told(gameId, 9_000)).toEqual({ pointsAwarded: 0, noPointsReason: 'daily-cap', leftToday: { game: 0, all: 0 } });
+  }
+  await expectConsistent();
+});
+
+test('a repeated score gets its stored reason; after a decision or a void it gets its new state', async () => {
+  const player = await signIn(t);
+  const submitted = async (gameId: string, score: number) => {
+    const body = { gameId, score, playId: await play(player, gameId) };
+    return { body, ...(await submit(player, body)).body };
+  };
+  const low = await submitted('test-game', 50);
+  const good = await submitted('test-game', 5_000);
+  const held = await submitted('strict-game', 8_000);
+  const again = async ({ body }: { body: Record<string, unknown> }) => (await submit(player, body)).body;
+  expect(await again(low)).toMatchObject({ scoreId: low.scoreId, pointsAwarded: 0, noPointsReason: 'low-score', leftToday: { game: 200, all: 200 } });
+  expect(await again(good)).toMatchObject({ status: 'accepted', pointsAwarded: 50, noPointsReason: null, personalBest: true });
+  expect(await (await admin(`/admin/scores/${good.scoreId}/void`, { reason: 'modified client' })).json()).toMatchObject({
+    ...{ status: 'voided', pointsAwarded: 0, noPointsReason: 'voided' },
+  });
+  expect(await again(good)).toMatchObject({
+    ...{ scoreId: good.scoreId, status: 'voided', normalizedScore: 5_000, pointsAwarded: 0, noPointsReason: 'voided', personalBest: false },
+  });
+  expect(await again(held)).toMatchObject({ status: 'held', pointsAwarded: 0, noPointsReason: 'held' });
+  await admin(`/admin/scores/${held.scoreId}/decision`, { decision: 'accept' });
+  expect(await again(held)).toMatchObject({ status: 'accepted', pointsAwarded: 80, noPointsReason: null, personalBest: true });
+  const rejected = await submitted('strict-game', 9_000);
+  await admin(`/admin/scores/${rejected.scoreId}/decision`, { decision: 'reject' });
+  expect(await again(rejected)).toMatchObject({ status: 'rejected', pointsAwarded: 0, noPointsReason: 'rejected', personalBest: false });
 });
 
 test('fifty concurrent scores of one wallet do not exceed its caps', async () => {
@@ -118,7 +165,7 @@ test('an impossible score is refused with the reason, stores no row and leaves t
     [{ gameId: 'test-game', score: 1.5, playId }, 400, 'score must be an integer'],
     [{ gameId: 'test-game', score: '5', playId }, 400, 'score must be'],
     [{ gameId: 'test-game', score: 5 }, 400, 'playId is required in this game'],
-    [{ gameId: 'test-game', score: 5, playId: 'nonsense' }, 400, 'playId must be a UUID'],
+    [{ gameId: 'test-game', score: 5, playId: 'nonsense' }, 400, 'playId must be a UUID in lower case'],
     [{ gameId: 'test-game', score: 5, playId: randomUUID() }, 400, 'playId must name a play that you started in this game'],
     [{ gameId: 'capped-game', score: 5, playId }, 400, 'playId must name a play that you started in this game'],
     [{ gameId: 'no-such-game', score: 5, playId }, 404, 'gameId must be a game of this arcade'],

@@ -122,6 +122,32 @@ test('taking the last seat starts the battle, and joining again returns it uncha
   ]);
 });
 
+test('everybody hears that a battle was created, joined, started and expired, each once and in this order', async () => {
+  const [me, other] = await two();
+  const types = ['battle_created', 'battle_joined', 'battle_started', 'battle_expired'];
+  const made = await jsonOf(create(me, { maxPlayers: 3, durationSec: 90 }, { 'Idempotency-Key': 'once' }), BattleView);
+  await create(me, { maxPlayers: 3, durationSec: 90 }, { 'Idempotency-Key': 'once' });
+  for (let i = 0; i < 2; i++) expect((await join(other, made.id)).status).toBe(200);
+  expect((await join(someone, made.id)).status).toBe(200);
+  const ids = { battleId: made.id, gameId: GAME };
+  expect(await readEvents(t.app, made.id, types)).toEqual([
+    {
+      type: 'battle_created',
+      payload: { ...ids, createdBy: me.wallet, maxPlayers: 3, durationSec: 90, expiresAt: made.join?.expiresAt },
+    },
+    { type: 'battle_joined', payload: { ...ids, wallet: other.wallet, seat: 2, seatsLeft: 1 } },
+    { type: 'battle_joined', payload: { ...ids, wallet: someone.wallet, seat: 3, seatsLeft: 0 } },
+    { type: 'battle_started', payload: expect.objectContaining(ids) },
+  ]);
+  const stale = await opened(me);
+  await sql(t.app, `update battles set due_at = app_now() - interval '1 second' where id = $1`, [stale]);
+  await Promise.all([advanceBattles(t.app), advanceBattles(t.app)]);
+  expect((await readEvents(t.app, stale, types)).map(({ type, payload }) => ({ type, ...payload }))).toEqual([
+    expect.objectContaining({ type: 'battle_created' }),
+    { type: 'battle_expired', battleId: stale, gameId: GAME },
+  ]);
+});
+
 test('a battle that is full, running, expired or unknown cannot be joined', async () => {
   const [me, other] = await two();
   const late = await signIn(t);
@@ -142,7 +168,7 @@ test('a battle that is full, running, expired or unknown cannot be joined', asyn
   for (const path of ['', '/join', '/start']) {
     const method = path === '' ? 'GET' : 'POST';
     expect(await refused(me.fetch(`/battle/${randomUUID()}${path}`, { method }))).toBe('404 no such battle');
-    expect(await refused(me.fetch(`/battle/nonsense${path}`, { method }))).toMatch(/^400 id must be a UUID/);
+    expect(await refused(me.fetch(`/battle/nonsense${path}`, { method }))).toMatch(/^404 no such resource: id must be a UUID/);
   }
 });
 

@@ -278,7 +278,12 @@ test('workers run a battle from its last seat to its result across a restart, an
       { score: 400, place: 2 },
     ],
   });
-  expect(stream.messages.filter(({ data }) => data.battleId === id).map(({ event }) => event)).toEqual(['battle_started', 'battle_result']);
+  expect(stream.messages.filter(({ data }) => data.battleId === id).map(({ event }) => event)).toEqual([
+    'battle_created',
+    'battle_joined',
+    'battle_started',
+    'battle_result',
+  ]);
   expect(await (await submit(me, 500)).json()).toMatchObject({ scoreId: first.scoreId, status: 'accepted' });
   expect((await submit(me, 600)).status).toBe(409);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readBurnBoard, readBurnRank } from '#areas/burns/boards.ts';
-import type { FinalizedTransaction } from '#areas/burns/credit.ts';
+import type { FinalizedTransaction } from '#areas/burns/finalized-transaction.ts';
 import { endEvent } from '#areas/burns/lifecycle.ts';
 import { MAX_RANGE_SIZE } from '#areas/burns/ranges.ts';
 import { type BurnEventRow, readEvent } from '#areas/burns/rows.ts';
@@ -201,7 +201,10 @@ test('a burn outside the event’s period, of another mint, or for a pending or 
   await creditAll(t.app, { ...event, mint: randomWallet() }, [finalizedBurn(event, wallet, 1n)]);
   const pending = await createTestEvent(t.app);
   await creditAll(t.app, pending, [finalizedBurn(pending, wallet, 1n, 'game', { at: since })]);
-  await creditAll(t.app, event, [finalizedBurn(event, wallet, 1n, 'game', { memo: null }), finalizedBurn(event, wallet, 1n, 'game', { burns: [] })]);
+  await creditAll(t.app, event, [
+    finalizedBurn(event, wallet, 1n, 'game', { memo: 'no-memo' }),
+    finalizedBurn(event, wallet, 1n, 'game', { burns: [] }),
+  ]);
   expect(await readEffects(t.app, event)).toMatchObject({ burns: 0, burned: '0', participants: 0 });
   await creditAll(t.app, event, [
     finalizedBurn(event, wallet, 1n, 'game', { at: since }),

@@ -140,7 +140,7 @@ test('only operators and creators that are organisers may activate an event', as
   const { id } = await jsonOf(post(me), BurnEventView);
   expect(await refused(activate(stranger, id))).toBe('403 only the creator of a burn event or an operator may activate it');
   expect(await refused(activate(me, randomUUID()))).toBe('404 there is no such burn event');
-  expect(await refused(activate(me, 'active'))).toBe('404 there is no such burn event');
+  expect(await refused(activate(me, 'active'))).toBe('404 no such resource: id must be a UUID in lower case');
   const api = await startApi({ ...t.env, ORGANISERS: stranger.wallet });
   try {
     expect(await refused(send(api, `/events/burn/${id}/activate`, { method: 'POST', headers: { Cookie: me.cookie } }))).toBe(
@@ -196,9 +196,10 @@ test('an operator can end an active event once', async () => {
 
 test('an unknown event gives 404', async () => {
   const me = await signIn(t);
+  const malformed = '404 no such resource: id must be a UUID in lower case';
   for (const id of [randomUUID(), 'nope', '%01', 'x'.repeat(300)]) {
     for (const path of ['', '/leaderboard', '/leaderboard/referrals', '/leaderboard/game', '/leaderboard/social', '/rank']) {
-      expect(await refused(me.fetch(`/events/burn/${id}${path}`))).toBe('404 there is no such burn event');
+      expect(await refused(me.fetch(`/events/burn/${id}${path}`))).toBe(id.length === 36 ? '404 there is no such burn event' : malformed);
     }
   }
 });

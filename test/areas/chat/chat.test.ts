@@ -226,7 +226,7 @@ test.each([
   ['limit=0', 'limit must be at least 1'],
   ['limit=201', 'limit must be at most 200'],
   ['limit=many', 'limit must be a number'],
-  ['before=yesterday', 'before must be a UUID'],
+  ['before=yesterday', 'before must be a UUID in lower case'],
 ])('the query %s is 400', async (query, error) => {
   expect(await read(`?${query}`)).toEqual({ status: 400, body: { error } });
 });

@@ -119,7 +119,7 @@ test.each([
   [{ action: 'ban', wallet, account: { platform: 'twitch', id: '7' } }, 'wallet or account must be given, but not both'],
   [{ action: 'ban', wallet: 'nobody' }, 'wallet must be a wallet address (base58 of 32 bytes)'],
   [{ action: 'ban', account: { platform: 'chat', id: '7' } }, 'account.platform must not be chat or chain'],
-  [{ action: 'delete', messageId: 'x' }, 'messageId must be a UUID'],
+  [{ action: 'delete', messageId: 'x' }, 'messageId must be a UUID in lower case'],
   [{ action: 'unmute', wallet, minutes: 5 }, 'minutes is not a known field'],
 ])('the request %j is 400', async (json, error) => {
   expect(await moderate(json)).toEqual({ status: 400, body: { error } });

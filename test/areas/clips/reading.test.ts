@@ -65,10 +65,10 @@ test('clips are listed newest first, by game, wallet or both, in pages', async (
   expect([(await list('gameId=list-b')).total, (await list('')).total]).toEqual([3, 7]);
 });
 
-test('an unknown clip gives 404, an invalid id gives 400', async () => {
+test('an unknown clip and an invalid id give 404', async () => {
   for (const path of ['', '/media']) {
     expect(await readRefusal(fetch(`${t.url}/clips/${randomUUID()}${path}`))).toBe('404 no such clip');
-    expect(await readRefusal(fetch(`${t.url}/clips/..%2f..%2fetc${path}`))).toBe('400 id must be a UUID');
+    expect(await readRefusal(fetch(`${t.url}/clips/..%2f..%2fetc${path}`))).toBe('404 no such resource: id must be a UUID in lower case');
   }
 });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type ScoreUpdate, scoreUpdate } from '#areas/arcade/events.ts';
-import { type RankSource, scoreBroadcast, selectBroadcast } from '#areas/arcade/scores/broadcast.ts';
+import { type BoardChange, boardChanges, type RecordedScore, recordedScores } from '#areas/arcade/events.ts';
+import { type RankSource, scoreEvents, selectChanges } from '#areas/arcade/scores/broadcast.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { openEvents, type SseClient, type SseOptions } from '#test/support/http/sse.ts';
@@ -18,12 +18,17 @@ const open = async (options?: SseOptions) => {
   return client;
 };
 
+const rankOf = (wallet: string) => (wallet.startsWith('unranked') ? null : wallet.length);
+const placeOf = (wallet: string) => ({ rank: rankOf(wallet), score: 1, percentile: 50, pointsToNext: 2, neighbours: [] });
 /** Returns a fake rank per wallet: the length of its name, or null for `unranked…`. */
-const ranks: RankSource = async (_app, entries) => entries.map(({ wallet }) => (wallet.startsWith('unranked') ? null : wallet.length));
+const ranks: RankSource = {
+  ofChanges: async (_app, _game, changes) => changes.map(({ wallet }) => rankOf(wallet)),
+  ofWallets: async (_app, _game, wallets) => wallets.map(placeOf),
+};
 
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
-  publishers.push(publishEvents(t.app, scoreBroadcast(t.app, ranks)), publishEvents(t.app, scoreBroadcast(t.app, ranks)));
+  publishers.push(publishEvents(t.app, scoreEvents(t.app, ranks)), publishEvents(t.app, scoreEvents(t.app, ranks)));
 });
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();
@@ -33,69 +38,80 @@ afterAll(async () => {
   await t.close();
 });
 
-const score = (wallet: string, value: number, more: Partial<ScoreUpdate> = {}): ScoreUpdate => ({
-  wallet,
-  gameId: 'star-raiders',
-  score: value,
-  scoreId: randomUUID(),
-  pointsAwarded: value,
-  personalBest: true,
-  ...more,
+const GAME = 'star-raiders';
+const change = (wallet: string, score: number | null, gameId = GAME): BoardChange => ({ wallet, gameId, score });
+const recorded = (wallet: string, value: number, gameId = GAME): RecordedScore => ({
+  ...{
+    wallet,
+    gameId,
+    scoreId: randomUUID(),
+    status: 'accepted',
+    normalizedScore: value,
+    pointsAwarded: value,
+    noPointsReason: null,
+    leftToday: { game: 9, all: 99 },
+    personalBest: true,
+  },
 });
-const commit = (...updates: ScoreUpdate[]) => t.app.tx(async (tx) => tx.emit(scoreUpdate, { updates }));
-const updatesOf = (client: SseClient) => client.values('updates', 'score_update') as Record<string, unknown>[][];
-/** Returns the updates for the client's own wallet; only they have a score id. */
-const own = (client: SseClient) => updatesOf(client).filter(([first]) => first && 'scoreId' in first);
-const broadcasts = (client: SseClient) => updatesOf(client).filter(([first]) => first && !('scoreId' in first));
+const commit = (...changes: BoardChange[]) => t.app.tx(async (tx) => tx.emit(boardChanges, { changes }));
+/** Stores scores that are personal bests, as the recording of scores does. */
+const commitScores = (...scores: RecordedScore[]) =>
+  t.app.tx(async (tx) => {
+    tx.emit(recordedScores, { scores });
+    tx.emit(boardChanges, { changes: scores.map(({ wallet, gameId, normalizedScore }) => ({ wallet, gameId, score: normalizedScore })) });
+  });
+const of = (client: SseClient, type: string) => client.messages.filter(({ event }) => event === type).map(({ data }) => data);
+const broadcasts = (client: SseClient) => client.values('updates', 'score_update') as (BoardChange & { rank: number | null })[][];
 
-test('a broadcast contains only wallet, game, score and rank of each score', async () => {
+test('a broadcast contains the wallet, the game, the value on the board and the rank of each change', async () => {
   const client = await open();
-  await commit(score('walletA', 40), score('unrankedB', 90));
+  await commit(change('walletA', 40), change('unrankedB', null));
   await client.count(1);
-  expect(client.messages[0]?.data).toMatchObject({ type: 'score_update', category: 'gameplay' });
-  expect(updatesOf(client)).toEqual([
-    [
-      { wallet: 'unrankedB', gameId: 'star-raiders', score: 90, rank: null },
-      { wallet: 'walletA', gameId: 'star-raiders', score: 40, rank: 7 },
+  expect(client.messages[0]?.data).toEqual({
+    ...{ type: 'score_update', category: 'gameplay', at: expect.any(String) },
+    updates: [
+      { ...change('walletA', 40), rank: 7 },
+      { ...change('unrankedB', null), rank: null },
     ],
-  ]);
+  });
 });
 
-test('a broadcast has at most 100 scores: the best per wallet and game, personal bests first, then newest first', () => {
-  const many = Array.from({ length: 150 }, (_, i) => score(`w${i}`, i, { personalBest: i % 2 === 0 }));
-  const shown = selectBroadcast(many);
+test('a broadcast has the latest change per wallet and game, at most 100, and names the games with further changes', () => {
+  const [first, second, other] = [change('w', 5), change('w', null), change('w', 2, 'other')];
+  expect(selectChanges([first, other, second])).toMatchObject({ shown: [second, other], more: [] });
+  const many = Array.from({ length: 150 }, (_, i) => change(`w${i}`, i, 'large'));
+  const few = Array.from({ length: 30 }, (_, i) => change(`w${i}`, i, 'small'));
+  const { latest, shown, more } = selectChanges([...many, ...few]);
+  expect(latest).toHaveLength(180);
   expect(shown).toHaveLength(100);
-  expect(shown.slice(0, 75).map((u) => u.wallet)).toEqual(Array.from({ length: 75 }, (_, i) => `w${148 - 2 * i}`));
-  expect(shown.slice(75).every((u) => !u.personalBest)).toBe(true);
-  const [low, high, later] = [score('w', 1), score('w', 5), score('w', 3, { personalBest: false })];
-  expect(selectBroadcast([low, high, later])).toEqual([high]);
-  const other = score('w', 2, { gameId: 'other' });
-  expect(selectBroadcast([high, other])).toEqual([other, high]);
+  expect(shown.filter(({ gameId }) => gameId === 'small')).toEqual(few);
+  expect(more).toEqual(['large']);
+  expect(selectChanges(many.slice(0, 100)).more).toEqual([]);
 });
 
-test('a burst causes at most 20 broadcasts a second, and each wallet gets all its own scores in order', async () => {
+test('a burst causes at most 20 broadcasts a second, and each wallet gets each of its own scores once, in order', async () => {
   const [alice, bob] = [await signIn(t), await signIn(t)];
   const [mine, others, everybody] = [await open({ cookie: alice.cookie }), await open({ cookie: bob.cookie }), await open()];
   const strangers = Array.from({ length: 40 }, () => createWallet().address);
   const started = performance.now();
-  const ownScores: string[] = [];
-  let last = score(alice.wallet, 0);
+  const ownScores: RecordedScore[] = [];
   for (let i = 1; performance.now() - started < 2_000; i++) {
-    const first = score(alice.wallet, i);
-    last = score(alice.wallet, i, { gameId: 'other' });
-    ownScores.push(first.scoreId, last.scoreId);
-    await commit(first, ...strangers.map((wallet) => score(wallet, i)), last);
+    const [first, last] = [recorded(alice.wallet, i), recorded(alice.wallet, i, 'other')];
+    ownScores.push(first, last);
+    await commitScores(first, ...strangers.map((wallet) => recorded(wallet, i)), last);
   }
   const seconds = (performance.now() - started) / 1_000;
-  await mine.until('all own scores', () => own(mine).length === ownScores.length);
+  const best = ownScores.at(-1)?.normalizedScore;
+  await mine.until('all own scores', () => of(mine, 'score_recorded').length === ownScores.length);
   await everybody.until('the last', () =>
-    broadcasts(everybody).some((updates) => updates.some((u) => u.wallet === alice.wallet && u.score === last.score)),
+    broadcasts(everybody).some((updates) =>
+      updates.some(({ wallet, gameId, score }) => wallet === alice.wallet && gameId === 'other' && score === best),
+    ),
   );
-  expect(own(mine).map(([update]) => update?.scoreId)).toEqual(ownScores);
-  expect(own(mine).every((updates) => updates.length === 1)).toBe(true);
-  expect(own(mine).at(-1)).toEqual([last]);
-  expect(own(others)).toEqual([]);
-  expect(own(everybody)).toEqual([]);
+  const stamp = { type: 'score_recorded', category: 'gameplay', at: expect.any(String) };
+  expect(of(mine, 'score_recorded')).toEqual(ownScores.map(({ wallet, ...score }) => ({ ...stamp, ...score, rank: placeOf(wallet) })));
+  expect(of(others, 'score_recorded')).toEqual([]);
+  expect(of(everybody, 'score_recorded')).toEqual([]);
   expect(broadcasts(everybody).length).toBeLessThanOrEqual(20 * seconds + 1);
   expect(broadcasts(everybody).length).toBeGreaterThan(5 * seconds);
   expect(broadcasts(mine)).toEqual(broadcasts(everybody));
@@ -119,29 +135,44 @@ const insertBacklog = statement(
 test('all publishers together send at most 20 broadcasts a second while they publish a backlog', async () => {
   const client = await open();
   const started = performance.now();
-  await t.app.tx((tx) => tx.query(insertBacklog, [JSON.stringify({ updates: [score('walletA', 1)] })]));
-  await commit(score('walletB', 2));
-  await client.until('the end', () => broadcasts(client).some((updates) => updates.some((u) => u.wallet === 'walletB')));
+  await t.app.tx((tx) => tx.query(insertBacklog, [JSON.stringify({ changes: [change('walletA', 1)] })]));
+  await commit(change('walletB', 2));
+  await client.until('the end', () => broadcasts(client).some((updates) => updates.some(({ wallet }) => wallet === 'walletB')));
   const seconds = (performance.now() - started) / 1_000;
   expect(broadcasts(client).length).toBeGreaterThanOrEqual(8);
   expect(broadcasts(client).length).toBeLessThanOrEqual(20 * seconds + 1);
 });
 
-test('scores are broadcast without ranks when the ranks cannot be read', async () => {
+test('scores are published without ranks when the ranks cannot be read', async () => {
   const failing = await startTestApp({ workers: false });
-  const publisher = publishEvents(
-    failing.app,
-    scoreBroadcast(failing.app, () => Promise.reject(new Error('no boards'))),
-  );
+  const fail = () => Promise.reject(new Error('no boards'));
+  const publisher = publishEvents(failing.app, scoreEvents(failing.app, { ofChanges: fail, ofWallets: fail }));
   try {
-    const client = await openEvents(failing);
+    const player = await signIn(failing);
+    const client = await openEvents(failing, { cookie: player.cookie });
     clients.push(client);
     await client.until('the stream', () => client.comments.length > 0);
-    await failing.app.tx(async (tx) => tx.emit(scoreUpdate, { updates: [score('walletA', 1)] }));
-    await client.count(1);
-    expect(updatesOf(client)).toEqual([[{ wallet: 'walletA', gameId: 'star-raiders', score: 1, rank: null }]]);
+    await failing.app.tx(async (tx) => {
+      tx.emit(recordedScores, { scores: [recorded(player.wallet, 1)] });
+      tx.emit(boardChanges, { changes: [change('walletA', 1)] });
+    });
+    await client.count(2);
+    expect(broadcasts(client)).toEqual([[{ ...change('walletA', 1), rank: null }]]);
+    expect(of(client, 'score_recorded')).toMatchObject([{ normalizedScore: 1, rank: null }]);
   } finally {
     await publisher.close();
     await failing.close();
   }
+});
+
+test('a malformed outbox row of scores is skipped, and the following events arrive', async () => {
+  const client = await open();
+  const insert = statement(
+    'test_insert_malformed',
+    `insert into outbox (type, payload) values ('score_update', '{"changes": 1}'), ('score_recorded', '{}')`,
+  );
+  await t.app.tx((tx) => tx.query(insert));
+  await commit(change('walletA', 3));
+  await client.count(1);
+  expect(broadcasts(client)).toEqual([[{ ...change('walletA', 3), rank: 7 }]]);
 });

@@ -20,7 +20,7 @@ const open = async (options?: SseOptions, at: { url: string } = t) => keep(await
 
 beforeAll(async () => {
   t = await startTestApp();
-  streamsOf(t.app).setTimes({ heartbeatMs: 100, sessionsMs: 100 });
+  streamsOf(t.app).setTimes({ heartbeatMs: 100 });
 });
 afterEach(() => {
   for (const client of clients.splice(0)) client.close();

@@ -56,6 +56,18 @@ test('a free round is drawn without a request after its closing time and has a w
   expect([drawn.status, drawn.body]).toEqual([200, { winningTicket: 0, winner: player.wallet, prizePool: '0', payout: null }]);
 });
 
+test('a round that its creator closes early has the time of the request as its closing time', async () => {
+  const creator = await signIn(t);
+  const round = await openRound(t, creator, { closesAt: inMs(t, 3_600_000) });
+  const params = { id: round.id };
+  const before = t.clock.now().getTime();
+  await clientOf(t, creator).call(postFinalize, { params });
+  const { closesAt, opensAt } = (await clientOf(t).ok(getRound, { params })).body;
+  expect(Date.parse(closesAt ?? '')).toBeGreaterThanOrEqual(before - 1_000);
+  expect(Date.parse(closesAt ?? '')).toBeLessThanOrEqual(t.clock.now().getTime() + 1_000);
+  expect(Date.parse(closesAt ?? '')).toBeGreaterThanOrEqual(Date.parse(opensAt ?? ''));
+});
+
 test('any wallet can close a round after its closing time, and a round without tickets becomes void', async () => {
   const creator = await signIn(t);
   const round = await openRound(t, creator, { closesAt: inMs(t, 60_000) });

@@ -89,7 +89,7 @@ test('a proof is 404 before the freeze and for an entry of another round', async
   expect(await refusal(get('closing', entry('closing')))).toEqual([404, expect.stringContaining('is closing')]);
   expect(await refusal(get('finalized', entry('older')))).toEqual([404, expect.stringContaining(`has no entry ${round('older').entryId(0)}`)]);
   expect(await refusal(get('finalized', `entries/${uuidOf('nothing')}/proof`))).toEqual([404, expect.stringContaining('has no entry')]);
-  expect(await refusal(get('finalized', 'entries/5/proof'))).toEqual([400, expect.stringContaining('entryId')]);
+  expect(await refusal(get('finalized', 'entries/5/proof'))).toEqual([404, expect.stringContaining('entryId')]);
 });
 
 test('the winning numbers can be recomputed from the seed, and the seed from published values', async () => {
@@ -166,7 +166,7 @@ test('before a round is finalized its results are 404, and the error names the r
   }
 });
 
-test('an unknown round or a round of the other kind is 404, and a malformed id is 400', async () => {
+test('an unknown round, a round of the other kind and a malformed id are 404', async () => {
   const entry = uuidOf('an entry');
   for (const path of [
     'entries',
@@ -181,13 +181,13 @@ test('an unknown round or a round of the other kind is 404, and a malformed id i
     for (const id of [uuidOf('nobody knows'), round('tickets').id]) {
       expect(await refusal(send(t, `/chat/round/${id}/${path}`))).toEqual([404, `there is no chat round ${id}`]);
     }
-    expect(await refusal(send(t, `/chat/round/${round('finalized').id.toUpperCase()}/${path}`))).toEqual([400, expect.stringContaining('id')]);
+    expect(await refusal(send(t, `/chat/round/${round('finalized').id.toUpperCase()}/${path}`))).toEqual([404, 'no such resource: id must be a UUID in lower case']);
   }
   for (const path of ['entries', 'entries?format=ndjson', 'audit']) {
     for (const id of [uuidOf('nobody knows'), round('finalized').id]) {
       expect(await refusal(send(t, `/round/${id}/${path}`))).toEqual([404, `there is no legacy round ${id}`]);
     }
-    expect(await refusal(send(t, `/round/17/${path}`))).toEqual([400, expect.stringContaining('id')]);
+    expect(await refusal(send(t, `/round/17/${path}`))).toEqual([404, 'no such resource: id must be a UUID in lower case']);
   }
 });
 

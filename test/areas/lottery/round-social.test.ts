@@ -151,11 +151,11 @@ test('a text is shortened between characters, and only if it exceeds the maximum
   expect(shortenToWeight('👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦', (part) => part, 5)).toBe('👩‍👩‍👧‍👦…');
 });
 
-test('an unknown round is 404, and a malformed id is 400', async () => {
+test('an unknown round and a malformed id are 404', async () => {
   for (const route of [getRound, getPost, getCard]) {
     const unknown = await clientOf(t).call(route, { params: { id: randomUUID() } });
     expect([unknown.status, unknown.body]).toEqual([404, { error: expect.stringContaining('there is no round') }]);
-    expect((await send(t, route.path.replace('{id}', 'latest'))).status).toBe(400);
+    expect((await send(t, route.path.replace('{id}', 'latest'))).status).toBe(404);
   }
 });
 

@@ -135,7 +135,7 @@ test('a start freezes the parameters and opens the round', async () => {
 
 test('a start is refused when the round is unknown or not pending, or another round is active', async () => {
   expect(await startRefusal(UNKNOWN_ROUND)).toEqual([404, 'there is no chat round with this id']);
-  expect((await startRefusal('no-uuid'))[0]).toBe(400);
+  expect((await startRefusal('no-uuid'))[0]).toBe(404);
   expect((await send(t, `/chat/round/${UNKNOWN_ROUND}`)).status).toBe(404);
   const { id } = await startRound(t, { durationSec: 600 });
   expect(await startRefusal(id)).toEqual([409, 'the round is active; only a pending round can be started']);

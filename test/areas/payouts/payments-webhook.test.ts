@@ -246,20 +246,17 @@ test('the sweep processes a stored delivery whose job was lost', async () => {
   expect(await verdictOn(id)).toMatchObject({ state: 'worked' });
 });
 
-test('a malformed report is refused with the name of the field and is not stored', async () => {
+test('a malformed report is stored and acknowledged, and its verdict names the field', async () => {
   const payment = await orchestratorPayment();
   const cases: [Record<string, unknown>, string][] = [
-    [{ paymentId: 'x' }, 'data.paymentId must be a UUID'],
+    [{ paymentId: 'x' }, 'data.paymentId must be a UUID in lower case'],
     [{ amount: 1000 }, 'data.amount must be a whole number of base units, as text, from 1 to 18446744073709551615'],
     [{ status: 'lost' }, 'data.status must be one of pending, completed, failed, reversed'],
     [{ transactionSignature: 'x' }, 'data.transactionSignature must be the signature of a transaction (base58 of 64 bytes)'],
     [{ wallet: 'x' }, 'data.wallet must be a wallet address (base58 of 32 bytes)'],
   ];
-  for (const [data, error] of cases) {
-    const answer = await report(payment, { data });
-    expect([answer.status, answer.body]).toEqual([400, { error }]);
-    expect(await t.app.db.query(selectDelivery, [answer.id])).toEqual([]);
-  }
+  for (const [data, verdict] of cases) expect(await reported(payment, { data })).toEqual({ state: 'failed', verdict, attempts: 1 });
+  expect(await stateOf(payment)).toBe('pending');
   const unsigned = await deliver(t, 'payment-status', {}, '{}');
   expect(unsigned.status).toBe(401);
 });

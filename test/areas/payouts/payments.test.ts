@@ -103,7 +103,7 @@ test('pending-usdc is the sum of the wallet’s USDC payments that are not compl
   expect((await clientOf(t).ok(pendingUsdc, { params: { wallet: other } })).body.amount).toBe('0');
   // The amounts exceed the treasury balance, so the payments stay pending.
   expect((await storedPayments(t, owed)).map(({ state }) => state).slice(0, 2)).toEqual(['pending', 'pending']);
-  expect((await clientOf(t).call(pendingUsdc, { params: { wallet: 'nobody' } })).status).toBe(400);
+  expect((await clientOf(t).call(pendingUsdc, { params: { wallet: 'nobody' } })).status).toBe(404);
 });
 
 test('an operator creates one payment per reference, and other terms for the same reference are refused', async () => {

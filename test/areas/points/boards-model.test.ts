@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { applyToBoard, closeEndedPeriods, gameBoard, readPage, readRank, readRanks, rebuildBoard, refreshBoards } from '#areas/points';
+import { applyToBoard, closeEndedPeriods, gameBoard, rankChanges, readPage, readRank, readSummary, rebuildBoard, refreshBoards } from '#areas/points';
 import { bucketOf, dayNumber, PERIODS, type Span } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { BoardModel, randomGenerator } from '#test/support/areas/board-model.ts';
@@ -7,7 +7,9 @@ import { type BoardUpdate, createGame, givePoints, loseBoards, readRunId, scoreB
 import { createWallet } from '#test/support/wallet.ts';
 
 const GAMES = ['alpha-run', 'beta-run'] as const;
-const BOARDS = ['global', 'quests', 'referrals', ...GAMES.map(gameBoard)];
+const POINT_BOARDS = ['global', 'quests', 'referrals'] as const;
+const BOARDS = [...POINT_BOARDS, ...GAMES.map(gameBoard)];
+const isPointBoard = (board: string): board is (typeof POINT_BOARDS)[number] => POINT_BOARDS.some((one) => one === board);
 const HOUR = 3_600_000;
 /** A Thursday; its week, month and year end within days. */
 const START = new Date('2030-12-26T05:00:00Z');
@@ -90,7 +92,7 @@ class History {
     const limit = this.random.int(1, 6);
     const offset = this.random.int(0, 8);
     const caller = this.#wallet();
-    const from = Math.max(list.findIndex((line) => line.wallet === caller) - Math.floor(limit / 2), 0);
+    const from = Math.max(Math.min(list.findIndex((line) => line.wallet === caller) - Math.floor(limit / 2), list.length - limit), 0);
     const [whole, part, around, ...places] = await Promise.all([
       readPage(app, board, { span, at, limit: 500, offset: 0 }),
       readPage(app, board, { span, at, limit, offset }),
@@ -101,15 +103,21 @@ class History {
     expect({ where, total: whole.total, entries: whole.entries }).toEqual({ where, total: list.length, entries: list });
     expect({ where, total: part.total, entries: part.entries }).toEqual({ where, total: list.length, entries: list.slice(offset, offset + limit) });
     expect({ where, total: around.total, entries: around.entries }).toEqual({ where, total: list.length, entries: list.slice(from, from + limit) });
+    if (isPointBoard(board)) {
+      const { participants, points, topScore } = await readSummary(app, board, { span, at });
+      const sum = list.reduce((total, { score }) => total + score, 0);
+      expect({ where, participants, points, topScore }).toEqual({ where, participants: list.length, points: sum, topScore: list[0]?.score ?? null });
+    }
     expect({ where, places }).toEqual({ where, places: this.wallets.map((wallet) => this.model.neighbourhood(board, span, day, wallet)) });
   }
 
-  /** Compares the ranks that are read only from Redis: for the event stream and for the receipt of a score. */
+  /** Compares the ranks that are read only from Redis, for the event stream and for the receipt of a score. */
   async compareRanks(complete: boolean): Promise<void> {
     for (const board of BOARDS) {
       const list = this.model.list(board, 'all', 0);
-      const ranks = this.wallets.map((wallet) => (complete ? (list.find((line) => line.wallet === wallet)?.rank ?? null) : null));
-      expect(await readRanks(this.t.app, board, this.wallets)).toEqual(ranks);
+      const lines = this.wallets.map((wallet) => list.find((line) => line.wallet === wallet));
+      const changes = this.wallets.map((wallet, i) => ({ wallet, value: lines[i]?.score ?? null }));
+      expect(await rankChanges(this.t.app, board, changes)).toEqual(lines.map((line) => (complete ? (line?.rank ?? null) : null)));
       const told = await applyToBoard(this.t.app, board, dayNumber(this.t.clock.now()), [], this.wallets);
       expect(told).toEqual(complete ? this.wallets.map((wallet) => this.model.neighbourhood(board, 'all', 0, wallet)) : null);
     }

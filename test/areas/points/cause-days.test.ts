@@ -34,8 +34,8 @@ const idAt = (ms: number) =>
       .replace(/^(.{8})/, '$1-'),
   );
 
-test('the day of a play, score, void, clip or conversion is the day of its id', async () => {
-  const causes = ['play', 'score', 'void', 'clip', 'conversion'].flatMap((cause) =>
+test('the day of a play, score, void, clip, conversion or adjustment is the day of its id', async () => {
+  const causes = ['play', 'score', 'void', 'clip', 'conversion', 'adjustment'].flatMap((cause) =>
     [0, 1, 20_779, 30_000].flatMap((day) => [day * DAY_MS, (day + 1) * DAY_MS - 1].map((ms) => [cause, idAt(ms), day] as const)),
   );
   expect(await causeDays(causes.map(([cause, id]) => [cause, id]))).toEqual(causes.map(([, , day]) => day));

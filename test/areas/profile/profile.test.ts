@@ -67,7 +67,7 @@ test('a profile contains points, rank, balances, pending payments, links, games 
   expect(profile).toEqual({
     wallet,
     memberSince: expect.stringMatching(/Z$/),
-    points: { total: 182, today: 107, week: 107, sources: { games: 70, quests: 30, referrals: 7, conversions: 75 } },
+    points: { total: 182, today: 107, week: 107, sources: { games: 70, quests: 30, referrals: 7, adjustments: 0, conversions: 75 } },
     rank: rank.rank,
     percentile: rank.percentile,
     tokenBalance: null,
@@ -93,7 +93,7 @@ test('a profile contains points, rank, balances, pending payments, links, games 
 test('a new wallet has an empty profile', async () => {
   const profile = await profileOf(await signIn(t));
   expect(profile).toMatchObject({
-    points: { total: 0, today: 0, week: 0, sources: { games: 0, quests: 0, referrals: 0, conversions: 0 } },
+    points: { total: 0, today: 0, week: 0, sources: { games: 0, quests: 0, referrals: 0, adjustments: 0, conversions: 0 } },
     rank: null,
     percentile: null,
     linkedAccounts: [],
@@ -117,10 +117,10 @@ test('a profile lists the five games with the best scores', async () => {
 test('beta points are listed by source and game, converted and not', async () => {
   const player = await livePlayer();
   expect(await get(player, '/api/profile/beta-points', BetaPoints)).toEqual({
-    total: 211,
+    total: 60,
+    earned: 211,
     converted: 151,
-    unconverted: 60,
-    sources: { games: 200, quests: 11, referrals: 0 },
+    sources: { games: 200, quests: 11, referrals: 0, adjustments: 0, conversions: -151 },
     games: [
       { gameId: 'alpha', best: 10_000, scores: 1, points: 100 },
       { gameId: 'gamma', best: 6_000, scores: 2, points: 100 },
@@ -132,15 +132,38 @@ test('beta stats contain the results in beta mode and the conversions', async ()
   const player = await livePlayer();
   expect(await get(player, '/api/profile/beta-stats', BetaStats)).toEqual({
     enabled: true,
-    points: { total: 211, today: 211, week: 211 },
+    points: { total: 60, earned: 211, today: 211, week: 211 },
     gamesPlayed: 2,
     scores: 3,
     converted: {
       betaPoints: 151,
       points: 75,
-      conversions: [{ id: expect.any(String), rate: '0.5', betaPoints: 151, points: 75, at: expect.stringMatching(/Z$/) }],
+      conversions: [{ id: expect.any(String), rate: '0.5', betaPoints: 151, points: 75, revoked: false, at: expect.stringMatching(/Z$/) }],
     },
   });
+});
+
+test('the beta total is the same number in every answer, also after a conversion', async () => {
+  const player = await signIn(t);
+  await setBeta(player, true);
+  await givePoints(t.app, { wallet: player.wallet, points: 40, mode: 'beta' });
+  const totals = async () => {
+    const [profile, points, stats, { beta }] = [
+      await profileOf(player),
+      await get(player, '/api/profile/beta-points', BetaPoints),
+      await get(player, '/api/profile/beta-stats', BetaStats),
+      await breakdownOf(player),
+    ];
+    expect(Object.values(points.sources).reduce((sum, part) => sum + part, 0)).toBe(points.total);
+    expect([points.earned, stats.points.earned]).toEqual([points.total + points.converted, points.total + stats.converted.betaPoints]);
+    return [profile.beta.points, points.total, stats.points.total, beta.total];
+  };
+  expect(await totals()).toEqual([40, 40, 40, 40]);
+  const converted = await asAdmin(t, '/api/beta/convert', { json: { wallet: player.wallet } });
+  expect(await converted.json()).toMatchObject({ betaPoints: 40, betaTotal: 0 });
+  expect(await totals()).toEqual([0, 0, 0, 0]);
+  await givePoints(t.app, { wallet: player.wallet, points: 5, mode: 'beta' });
+  expect(await totals()).toEqual([5, 5, 5, 5]);
 });
 
 test('the breakdown of both modes by source, period and game adds up to the ledger', async () => {
@@ -148,7 +171,7 @@ test('the breakdown of both modes by source, period and game adds up to the ledg
   const { regular, beta, mode, wallet } = await breakdownOf(player);
   expect([mode, wallet]).toEqual(['beta', player.wallet]);
   const same = (games: number, quests: number, referrals: number) => {
-    const sums = { points: games + quests + referrals, games, quests, referrals };
+    const sums = { points: games + quests + referrals, games, quests, referrals, adjustments: 0 };
     return { day: sums, week: sums, month: sums, year: sums };
   };
   expect(regular).toMatchObject({ total: 182, sources: { games: 70, quests: 30, referrals: 7, conversions: 75 }, periods: same(70, 30, 7) });
@@ -175,7 +198,7 @@ test('points of yesterday count for all time but not for today', async () => {
   try {
     await t.clock.set(new Date(now.getTime() + 6 * 86_400_000));
     expect((await profileOf(player)).points).toMatchObject({ total: 182, today: 0 });
-    expect((await breakdownOf(player)).regular.periods.day).toEqual({ points: 0, games: 0, quests: 0, referrals: 0 });
+    expect((await breakdownOf(player)).regular.periods.day).toEqual({ points: 0, games: 0, quests: 0, referrals: 0, adjustments: 0 });
     await recordScores(t.app, player.wallet, [{ gameId: 'alpha', score: 1_000 }]);
     expect((await breakdownOf(player)).beta).toMatchObject({ total: 70, periods: { day: { points: 10, games: 10 } } });
   } finally {

@@ -56,8 +56,8 @@ test('public stats are cacheable, and a request with the current ETag gets 304',
   expect([again.status, await again.text()]).toEqual([304, '']);
 });
 
-test('a wallet that never signed in gives 404, an invalid address gives 400', async () => {
+test('a wallet that never signed in and an invalid address give 404', async () => {
   expect(await statusAndBody(send(t, `/users/${createWallet().address}/stats`))).toEqual([404, { error: 'the wallet has never signed in' }]);
-  const error = 'wallet must be a wallet address (base58 of 32 bytes)';
-  expect(await statusAndBody(send(t, '/users/nobody/stats'))).toEqual([400, { error }]);
+  const error = 'no such resource: wallet must be a wallet address (base58 of 32 bytes)';
+  expect(await statusAndBody(send(t, '/users/nobody/stats'))).toEqual([404, { error }]);
 });

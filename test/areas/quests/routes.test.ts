@@ -5,12 +5,11 @@ import { givePoints, sql } from '#test/support/areas/boards.ts';
 import { act, asAdmin, consume, deleteAllQuests, earned, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
 import { createWallet, send, signIn } from '#test/support/wallet.ts';
 
-const MINT = createWallet().address;
 let t: TestApp;
 beforeAll(async () => {
   t = await startTestApp({
     workers: false,
-    env: { REWARD_MINT: MINT, GATE_MIN_BALANCE: '100', ADMIN_TOKENS: `${ADMIN_TOKEN},money:money:a-token-for-money-only` },
+    env: { ADMIN_TOKENS: `${ADMIN_TOKEN},money:money:a-token-for-money-only` },
   });
   await registerGame(t.url, ADMIN_TOKEN, 'alpha');
 });
@@ -173,12 +172,12 @@ test('a deleted quest is not listed and cannot be completed, and its points stay
 
 test.each(['no-such-quest', 'Not%20One', '%01', 'x'.repeat(300)])('a quest with the id %s is not found', async (id) => {
   const wallet = createWallet().address;
-  const refused = [404, 'there is no such quest'];
+  const refused = [404, expect.any(String)];
   expect(await errorOf(asAdmin(t, `/quests/${id}`))).toEqual(refused);
   expect(await errorOf(asAdmin(t, `/quests/${id}`, { method: 'PATCH', json: { points: 1 } }))).toEqual(refused);
   expect(await errorOf(asAdmin(t, `/quests/${id}`, { method: 'DELETE' }))).toEqual(refused);
   expect(await errorOf(asAdmin(t, `/admin/quests/${id}/complete`, { json: { wallet } }))).toEqual(refused);
-  expect(await errorOf(send(t, `/events/burn/${id}/quests`))).toEqual([404, 'there is no such burn event']);
+  expect(await errorOf(send(t, `/events/burn/${id}/quests`))).toEqual(refused);
 });
 
 test('concurrent manual completions complete a quest once per window', async () => {
@@ -206,7 +205,7 @@ test('concurrent manual completions complete a quest once per window', async () 
 });
 
 test('a repeated manual completion with the same idempotency key gets the same response', async () => {
-  const wallet = createWallet().address;
+  const { wallet } = await signIn(t);
   const id = await makeQuest(t, { ...quest, active: false });
   const ask = () => asAdmin(t, `/admin/quests/${id}/complete`, { json: { wallet }, headers: { 'Idempotency-Key': `for-${id}` } });
   const [first, second] = [await ask(), await ask()];
@@ -218,40 +217,6 @@ test('an operator cannot complete a quest for a banned wallet', async () => {
   const id = await makeQuest(t, quest);
   await sql(t.app, 'update players set banned_at = app_now() where wallet = $1', [player.wallet]);
   expect(await errorOf(asAdmin(t, `/admin/quests/${id}/complete`, { json: { wallet: player.wallet } }))).toEqual([409, 'wallet must not be banned']);
-});
-
-test('a cached token balance raises the multiplier without a query to the RPC node', async () => {
-  const [holder, poor, unknown] = [await signIn(t), await signIn(t), createWallet().address];
-  const know = (wallet: string, value: string) =>
-    t.app.redis.set(
-      `${t.app.config.redis.prefix}:last-good:balance:${MINT}:${wallet}`,
-      JSON.stringify({ value, at: t.clock.now().getTime() }),
-      'PX',
-      600_000,
-    );
-  await know(holder.wallet, '100');
-  await know(poor.wallet, '99');
-  const id = await makeQuest(t, quest);
-  await act(t.app, ...[holder.wallet, poor.wallet, unknown].map((wallet) => ({ kind: 'play' as const, wallet, gameId: 'alpha' })));
-  await consume(t.app);
-  const points = await Promise.all([holder.wallet, poor.wallet, unknown].map((wallet) => earned(t.app, wallet)));
-  expect(points.map((of) => of[`${id}:once`])).toEqual([115, 100, 100]);
-  const rows = await sql<{ wallet: string; holding: boolean | null }>(
-    t.app,
-    `select wallet, factors -> 'holding' as holding from ledger where source_id = $1`,
-    [`${id}:once`],
-  );
-  expect(new Map(rows.map(({ wallet, holding }) => [wallet, holding]))).toEqual(
-    new Map([
-      [holder.wallet, true],
-      [poor.wallet, false],
-      [unknown, null],
-    ]),
-  );
-  expect(await (await holder.fetch('/me/quest-multiplier')).json()).toMatchObject({
-    multiplier: 1.15,
-    factors: { holding: { bonus: 0.15, holding: true } },
-  });
 });
 
 test('the quest ledger is paginated, newest first, and contains quest entries only', async () => {

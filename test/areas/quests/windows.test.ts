@@ -101,8 +101,8 @@ test('the multiplier lists its factors, is capped, and is stored with each ledge
   const multiplier = async () => await (await player.fetch('/me/quest-multiplier')).json();
   expect(await multiplier()).toEqual({
     multiplier: 1,
-    max: 2,
-    factors: { streak: { bonus: 0, days: 0 }, linkedAccount: { bonus: 0, linked: false }, holding: { bonus: 0, holding: null } },
+    max: 1.6,
+    factors: { streak: { bonus: 0, days: 0 }, linkedAccount: { bonus: 0, linked: false }, holding: { bonus: 0, holding: null, at: null } },
   });
   await t.app.tx((tx) => linkAccount(tx, { platform: 'x', accountId: player.wallet, handle: 'somebody', wallet: player.wallet }));
   for (let i = 0; i < 14; i++) {
@@ -112,7 +112,7 @@ test('the multiplier lists its factors, is capped, and is stored with each ledge
   }
   expect(await multiplier()).toMatchObject({
     multiplier: 1.6,
-    factors: { streak: { bonus: 0.5, days: 12 }, linkedAccount: { bonus: 0.1, linked: true } },
+    factors: { streak: { bonus: 0.5, days: 14 }, linkedAccount: { bonus: 0.1, linked: true } },
   });
   const id = await makeQuest(t, { requirement: { type: 'plays', count: 2 }, points: 33 });
   await plays(player.wallet, 1);
@@ -125,9 +125,12 @@ test('the multiplier lists its factors, is capped, and is stored with each ledge
       questId: id,
       window: 'once',
       points: 52,
+      reason: 'quest',
+      revoked: false,
+      note: null,
       mode: 'regular',
       timestamp: expect.any(String),
-      factors: { rule: 1, questVersion: 1, basePoints: 33, multiplier: 1.6, streakDays: 12, linked: true, holding: null },
+      factors: { rule: 1, questVersion: 1, basePoints: 33, multiplier: 1.6, streakDays: 14, linked: true, holding: null, holdingAt: null },
     },
   ]);
 });

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { findGame } from '#areas/arcade/games/registry.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
+import { restoreScore } from '#areas/arcade/scores/restore.ts';
 import { type ActivityEvent, appendPoints, consumeActivities, openDay } from '#areas/points';
 import { referralConsumer } from '#areas/referrals';
-import { readStats, readSummary } from '#areas/referrals/stats.ts';
+import { readReferred, readStats, readSummary } from '#areas/referrals/stats.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -55,6 +56,28 @@ test('a referrer gets 10 % of each score, rounded down, for any number of batche
     { reason: 'referral', points: 2, mode: 'regular', rewards: true, sourceId: scores[2]?.scoreId },
   ]);
   expect([await standing(referrer), await standing(referrer, 'global'), await standing(child)]).toEqual([['regular 3'], ['regular 3'], []]);
+});
+
+test('a referrer hears of earned points, one event per batch with the part of each wallet, and of points that a void takes back', async () => {
+  const [referrer, one = '', two = '', idle = ''] = await family(3);
+  const earned = () =>
+    sql<{ payload: object }>(t.app, `select payload from outbox where type = 'referral_earned' and wallet = $1 order by id`, [referrer]);
+  const first = await score(t, one, VERIFIED, 250);
+  await score(t, one, VERIFIED, 100);
+  await score(t, two, VERIFIED, 300);
+  await score(t, idle, VERIFIED, 5);
+  await consume(t.app);
+  await consume(t.app);
+  const parts = [
+    { wallet: one, points: 3, betaPoints: 0 },
+    { wallet: two, points: 3, betaPoints: 0 },
+  ];
+  expect((await earned()).map(({ payload }) => payload)).toEqual([{ points: 6, betaPoints: 0, wallets: parts }]);
+  await voidTestScore(t.app, first.scoreId);
+  await consume(t.app);
+  expect((await earned()).slice(1).map(({ payload }) => payload)).toEqual([
+    { points: -2, betaPoints: 0, wallets: [{ wallet: one, points: -2, betaPoints: 0 }] },
+  ]);
 });
 
 test('the first score in a verified game and all later scores give points to the referrer', async () => {
@@ -114,6 +137,51 @@ test('a void subtracts exactly the share of its score', async () => {
     ['referral', 5, first?.scoreId],
   ]);
   expect(await standing(referrer)).toEqual(['regular 3']);
+});
+
+test('a restored score gives its share back and verifies the wallet again, and a second void takes the share back once', async () => {
+  const [referrer, child = ''] = await family(1);
+  const { scoreId } = await score(t, child, VERIFIED, 500);
+  await consume(t.app);
+  const game = await findGame(t.app, VERIFIED);
+  if (!game) throw new Error('the game was not found');
+  const state = async () => [await standing(referrer), (await readSummary(t.app, referrer)).verifiedReferrals];
+  await voidTestScore(t.app, scoreId);
+  await consume(t.app);
+  expect((await state())[1]).toBe(0);
+  await restoreScore(t.app, game, scoreId, { by: 'test', reason: 'a test' });
+  await consume(t.app, { killed: true });
+  await consume(t.app);
+  await consume(t.app);
+  expect(await state()).toEqual([['regular 5'], 1]);
+  await voidTestScore(t.app, scoreId);
+  await consume(t.app);
+  expect((await state())[1]).toBe(0);
+  const rows = await ledgerOf(t.app, referrer);
+  expect(Object.fromEntries(rows.map(({ reason, points }) => [reason, points]))).toEqual({
+    ...{ referral: 5, 'referral-void': -5, 'referral-restore': 5, 'referral-second-void': -5 },
+  });
+});
+
+test('a wallet is no longer verified after a void of its last verified score, until the next verified score', async () => {
+  const [referrer, child = ''] = await family(1);
+  const verified = async () => [(await readSummary(t.app, referrer)).verifiedReferrals, (await readStats(t.app, referrer)).conversion.percent];
+  const scores = [await score(t, child, VERIFIED, 500), await score(t, child, FREE, 400), await score(t, child, VERIFIED, 300)];
+  await consume(t.app);
+  expect(await verified()).toEqual([1, 100]);
+  await voidTestScore(t.app, scores[0]?.scoreId ?? '');
+  await consume(t.app);
+  expect(await verified()).toEqual([1, 100]);
+  await voidTestScore(t.app, scores[2]?.scoreId ?? '');
+  await score(t, child, FREE, 600);
+  await consume(t.app);
+  expect(await verified()).toEqual([0, 0]);
+  expect((await readReferred(t.app.db, referrer, 10, 0)).referred).toMatchObject([{ wallet: child, verifiedAt: null, points: 4 }]);
+  expect(await pointsOf(referrer)).toEqual([-5, -3, 3, 4, 5]);
+  await score(t, child, VERIFIED, 700);
+  await consume(t.app);
+  expect(await verified()).toEqual([1, 100]);
+  expect(await pointsOf(referrer)).toEqual([-5, -3, 3, 4, 5, 7]);
 });
 
 test('a voided score gives no share when the void is consumed with it or before it', async () => {
@@ -189,7 +257,7 @@ test('a batch that is rolled back and retried gives its shares once', async () =
   await consume(t.app, { killed: true });
   for (let i = 0; i < 3; i++) await consume(t.app);
   expect(await pointsOf(referrer)).toEqual([-5, 5]);
-  expect(await readSummary(t.app, referrer)).toMatchObject({ referralCount: 1, verifiedReferrals: 1, activeReferrals: 1, pointsEarned: 0 });
+  expect(await readSummary(t.app, referrer)).toMatchObject({ referralCount: 1, verifiedReferrals: 0, activeReferrals: 1, pointsEarned: 0 });
 });
 
 test('concurrent consumers give each share once', async () => {

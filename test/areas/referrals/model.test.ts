@@ -38,6 +38,8 @@ class Model {
   readonly referrers = new Map<string, string>();
   /** Ids of scores from before the binding of their wallet. */
   readonly early = new Set<string>();
+  /** Ids of scores that were voided before the binding of their wallet. */
+  readonly voidedEarly = new Set<string>();
   readonly verified = new Set<string>();
   readonly banned = new Set<string>();
   readonly rows: Row[] = [];
@@ -45,13 +47,15 @@ class Model {
   take({ kind, sourceId }: ActivityEvent, day: number): void {
     const played = this.scores.get(sourceId);
     const referrer = played && this.referrers.get(played.wallet);
-    if (!played || referrer === undefined || this.early.has(sourceId)) return;
+    if (!played || referrer === undefined) return;
     const { wallet, mode } = played;
-    if (kind === 'void') {
+    if (kind === 'void' && !this.voidedEarly.has(sourceId)) {
       const given = this.rows.find((row) => row.scoreId === sourceId);
       if (given) this.rows.push({ ...given, points: -given.points, day });
+      const isVerified = [...this.scores.values()].some((one) => one.wallet === wallet && one.game === VERIFIED && !one.voided);
+      if (!isVerified) this.verified.delete(wallet);
     }
-    if (kind !== 'score' || played.voided) return;
+    if (kind !== 'score' || played.voided || this.early.has(sourceId)) return;
     if (played.game === VERIFIED) this.verified.add(wallet);
     if (!this.verified.has(wallet) || this.banned.has(referrer)) return;
     const used = this.rows.filter((row) => row.referrer === referrer && row.day === day && row.points > 0).reduce((sum, row) => sum + row.points, 0);
@@ -68,7 +72,8 @@ class Model {
     for (const [id, played] of this.scores) {
       if (played.wallet !== wallet) continue;
       this.early.add(id);
-      if (played.game === VERIFIED && !played.voided) this.verified.add(wallet);
+      if (played.voided) this.voidedEarly.add(id);
+      else if (played.game === VERIFIED) this.verified.add(wallet);
     }
     return true;
   }

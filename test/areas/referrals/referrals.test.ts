@@ -130,11 +130,27 @@ test('a repeated bind request gets the same response with its Idempotency-Key, a
   expect(await bound(friend.wallet)).toEqual([{ referrer: me.wallet }]);
 });
 
+test('the referrer and the bound wallet hear of a binding, each once', async () => {
+  const [me, friend] = await people(2);
+  if (!me || !friend) throw new Error('a test wallet is missing');
+  const { code } = await linkOf(me);
+  for (let i = 0; i < 2; i++) expect((await bind(friend, code, { 'Idempotency-Key': 'bind' })).status).toBe(201);
+  expect(await refused(bind(friend, code))).toBe(AGAIN);
+  const payload = { wallet: friend.wallet, referrer: me.wallet, code, boundAt: expect.stringMatching(/Z$/) };
+  expect(
+    await sql(t.app, `select wallet, payload from outbox where type = 'referral_bound' and payload ->> 'wallet' = $1 order by id`, [friend.wallet]),
+  ).toEqual([
+    { wallet: me.wallet, payload },
+    { wallet: friend.wallet, payload },
+  ]);
+});
+
 test('binding refuses the own code, unknown codes and malformed requests', async () => {
   const [me] = await people(1);
   if (!me) throw new Error('a test wallet is missing');
   expect(await refused(bind(me, (await linkOf(me)).code))).toBe(OWN);
-  for (const code of [newCode(), 'nope', '🙂', ' ']) expect(await refused(bind(me, code))).toBe(KNOWN);
+  expect(await refused(bind(me, newCode()))).toBe(KNOWN);
+  for (const code of ['nope', '🙂', ' ']) expect(await refused(bind(me, code))).toBe('400 code must be eight digits and letters');
   for (const json of [{}, { code: '' }, { code: 7 }, { code: 'A'.repeat(65) }, { code: '7K3QXM9\u0000' }, { code: 'AAAAAAAA', more: 1 }]) {
     expect((await me.fetch('/api/referral/bind', { json })).status).toBe(400);
   }

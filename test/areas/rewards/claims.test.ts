@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ClaimReceipt } from '#areas/rewards/claims/schemas.ts';
-import { getClaim, postClaim } from '#areas/rewards/routes/claims.ts';
+import { getClaim, getOwnClaims, postClaim } from '#areas/rewards/routes/claims.ts';
 import { ClaimableView } from '#areas/rewards/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { pause, resume } from '#platform/solana/submission/index.ts';
@@ -64,6 +64,8 @@ test('a claim is sent, the response comes when it is confirmed, and the claim is
   expect(await rewardOf(t, player.wallet)).toBe(2_000_000n);
   const shown = await client.ok(getClaim, { params: { id: body.claimId } });
   expect(shown.body).toMatchObject({ ...body, status: 'claimed', reason: null });
+  const own = await client.ok(getOwnClaims, { query: {} });
+  expect([own.headers.get('x-total-count'), own.body]).toEqual(['1', [shown.body]]);
   const events = await t.app.db.query(selectEvents, [body.claimId]);
   expect(events.map(({ type, wallet, payload }) => [type, wallet, payload.final])).toEqual([
     ['claim_submitted', player.wallet, undefined],

@@ -203,16 +203,16 @@ test('the list of committed epochs includes expired epochs and excludes settled 
   expect(await listed()).toEqual([]);
 });
 
-test('an unknown epoch returns 404, and a malformed epoch or wallet returns 400', async () => {
+test('an unknown epoch, a malformed epoch and a malformed wallet return 404', async () => {
   const error = 'epoch 12345 does not exist';
   for (const path of ['', '/leaves', `/proof/${randomWallet()}`]) expect(await refusal(`/api/rewards/epoch/12345${path}`)).toEqual([404, { error }]);
-  const malformed = 'epoch must be a number of UTC days since 1970-01-01';
+  const malformed = 'no such resource: epoch must be a number of UTC days since 1970-01-01';
   for (const epoch of ['x', '-1', '1.5', '01', '1e3', '99999999999']) {
     for (const path of ['', '/leaves', `/proof/${randomWallet()}`]) {
-      expect(await refusal(`/api/rewards/epoch/${epoch}${path}`)).toEqual([400, { error: malformed }]);
+      expect(await refusal(`/api/rewards/epoch/${epoch}${path}`)).toEqual([404, { error: malformed }]);
     }
   }
-  expect(await refusal(proofPath(DAY, 'nobody'))).toEqual([400, { error: 'wallet must be a wallet address (base58 of 32 bytes)' }]);
+  expect(await refusal(proofPath(DAY, 'nobody'))).toEqual([404, { error: 'no such resource: wallet must be a wallet address (base58 of 32 bytes)' }]);
   expect((await refusal('/api/rewards/epochs?limit=501'))[0]).toBe(400);
   expect(await refusal('/api/rewards/epochs?order=up')).toEqual([400, { error: 'order must be one of asc, desc' }]);
 });

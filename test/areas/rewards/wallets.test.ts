@@ -74,14 +74,15 @@ test('unclaimed rewards are listed by epoch until they are claimed or expire, an
   }
   const rewards = await claimable(wallet);
   expect(rewards.map(({ epoch, status, amount }) => [epoch, status, amount])).toEqual([
-    [computed, 'computed', '100000'],
-    [committed, 'committed', '200000'],
+    [computed, 'upcoming', '100000'],
+    [committed, 'claimable', '200000'],
     [settled, 'settled', '400000'],
-    [claiming, 'claiming', '600000'],
+    [claiming, 'claimable', '600000'],
   ]);
   expect(rewards[1]).toEqual({
     epoch: committed,
-    status: 'committed',
+    status: 'claimable',
+    claiming: false,
     amount: '200000',
     index: await indexOf(committed),
     expiresAt: expect.stringMatching(/Z$/),
@@ -101,13 +102,22 @@ test('unclaimed rewards are listed by epoch until they are claimed or expire, an
   };
   expect(await page('limit=2&offset=1')).toEqual(['4', [committed, settled]]);
   expect(await page('offset=9')).toEqual(['4', []]);
+  // A claim is refused from the request of the settlement on.
+  await sql(t.app, 'update epochs set settle_requested_at = app_now() where epoch = $1', [claiming]);
+  expect((await claimable(wallet)).map(({ status, claiming }) => [status, claiming])).toEqual([
+    ['upcoming', false],
+    ['claimable', false],
+    ['settled', false],
+    ['settled', true],
+  ]);
+  expect(await claimableEpochs(wallet)).toEqual([computed, committed]);
   expect(await claimable(randomWallet())).toEqual([]);
 });
 
-test('a malformed wallet address is refused', async () => {
+test('a malformed wallet address is 404', async () => {
   for (const path of ['claimable', 'claimable-epochs', 'projected']) {
-    const error = 'wallet must be a wallet address (base58 of 32 bytes)';
-    expect(await statusAndBody(send(t, `/api/rewards/wallet/nobody/${path}`))).toEqual([400, { error }]);
+    const error = 'no such resource: wallet must be a wallet address (base58 of 32 bytes)';
+    expect(await statusAndBody(send(t, `/api/rewards/wallet/nobody/${path}`))).toEqual([404, { error }]);
   }
 });
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { linkAccount, prepareEngagement } from '#areas/social';
+import { findFollowers, linkAccount, prepareEngagement } from '#areas/social';
 import { startApi } from '#test/support/api.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import {
@@ -9,7 +9,9 @@ import {
   deliverAndReadVerdict,
   deliverX,
   engagementsOf,
+  linkX,
   readVerdict,
+  request,
   type SocialTest,
   startSocialTest,
   X_SECRET,
@@ -17,7 +19,7 @@ import {
 } from '#test/support/areas/social.ts';
 import { xHeaders } from '#test/support/http/webhook.ts';
 import { nextXId, type XUser } from '#test/support/servers/x-server.ts';
-import { createWallet, send } from '#test/support/wallet.ts';
+import { createWallet, send, signIn } from '#test/support/wallet.ts';
 
 const OLD_SECRET = 'older-consumer-secret-of-x-0123';
 let t: SocialTest;
@@ -170,6 +172,43 @@ test('a repost from another user’s subscription counts only when X includes th
   expect(await engagementsOf(t, wallet)).toEqual([`repost x:${user.id}:${post}`]);
 });
 
+test('a wallet follows the arcade from a follow until an unfollow or unlinking, whatever the order of the reports', async () => {
+  const [player, user] = [await signIn(t), t.x.user()];
+  const { wallet } = player;
+  await linkX(t, player, user);
+  const follows = async () => (await findFollowers(t.app.db, [wallet])).has(wallet);
+  const report = (at: Date, type?: 'unfollow') =>
+    deliverAndReadVerdict(t, aaa.delivery({ follow_events: [aaa.follow(user, ARCADE_ACCOUNT, at, type)] }));
+  expect(await follows()).toBe(false);
+  expect(await report(ago(50_000))).toBe('worked: credited: follow');
+  expect(await follows()).toBe(true);
+  expect(await report(ago(30_000), 'unfollow')).toBe('worked: recorded: unfollow');
+  expect(await follows()).toBe(false);
+  // A report about an earlier time arrives late.
+  await report(ago(40_000));
+  expect(await follows()).toBe(false);
+  await sql(t.app, 'delete from quest_checks');
+  await report(ago(10_000));
+  expect(await follows()).toBe(true);
+  // The repeated follow is no new activity, so a check of the wallet is requested.
+  expect(await sql(t.app, 'select wallet, quest_id from quest_checks')).toEqual([{ wallet, quest_id: '' }]);
+  await report(ago(20_000), 'unfollow');
+  expect(await follows()).toBe(true);
+  expect((await request(player, '/auth/social/link/x', { method: 'DELETE' })).status).toBe(204);
+  expect(await follows()).toBe(false);
+  await linkX(t, player, user);
+  expect(await follows()).toBe(true);
+  expect(await engagementsOf(t, wallet)).toEqual([`follow x:${user.id}`, `link x:${user.id}`]);
+});
+
+test('an unfollow before the account is linked deletes the pending follow', async () => {
+  const user = t.x.user();
+  await deliverAndReadVerdict(t, xaa.follow(user));
+  const unfollow = xaa.of('follow.unfollow', { source: { data: xaa.user(user) }, target: { data: xaa.user(ARCADE_ACCOUNT) } });
+  expect(await deliverAndReadVerdict(t, unfollow)).toBe('worked: recorded: unfollow');
+  expect(await sql(t.app, 'select kind from kept_engagements where account_id = $1', [user.id])).toEqual([]);
+});
+
 test('events of other kinds, other accounts or more than 7 days ago are ignored, with a verdict', async () => {
   const { user, wallet } = await linked();
   const other = t.x.user();
@@ -177,7 +216,7 @@ test('events of other kinds, other accounts or more than 7 days ago are ignored,
     [aaa.delivery({ favorite_events: [{ id: 'a', user: aaa.user(user) }] }), 'favorite_events'],
     [aaa.delivery({ tweet_delete_events: [{ status: { id: '1', user_id: user.id } }] }), 'tweet_delete_events'],
     [{ user_event: { revoke: { source: { user_id: user.id } } } }, 'user_event'],
-    [aaa.delivery({ follow_events: [aaa.follow(user, ARCADE_ACCOUNT, now(), 'unfollow')] }), 'unfollow'],
+    [aaa.delivery({ follow_events: [aaa.follow(ARCADE_ACCOUNT, user, now(), 'unfollow')] }), 'an unfollow of another account'],
     [aaa.delivery({ follow_events: [aaa.follow(ARCADE_ACCOUNT, user, now())] }), 'a follow of another account'],
     [xaa.follow(user, other), 'a follow of another account'],
     [aaa.delivery({ follow_events: [aaa.follow(user, ARCADE_ACCOUNT, ago(7 * DAY_MS + 60_000))] }), 'a follow older than 7 days'],
@@ -185,7 +224,7 @@ test('events of other kinds, other accounts or more than 7 days ago are ignored,
     [aaa.delivery({ tweet_create_events: [aaa.tweet(user, now())] }), 'a post without a mention of the arcade'],
     [xaa.post('post.mention.create', user, ago(8 * DAY_MS)), 'a post older than 7 days'],
     [xaa.of('like.create', { id: 'a', liked_tweet_author_id: ARCADE_ACCOUNT.id }), 'like.create'],
-    [xaa.of('follow.unfollow', {}), 'follow.unfollow'],
+    [xaa.of('follow.unfollow', {}), 'an unreadable follow.unfollow'],
     [{ data: 'nothing' }, 'an unreadable event'],
     [xaa.of('post.mention.create', { id: 'one' }), 'an unreadable post.mention.create'],
     [xaa.of('follow.follow', { source: {} }), 'an unreadable follow.follow'],

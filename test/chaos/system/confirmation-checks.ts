@@ -160,11 +160,11 @@ function duplicateConfirmations({ scores, entries, claims, messages, clips }: Co
 function missingEvents({ scores, messages, entries, claims }: Confirmed, events: readonly StoredEvent[]): string[] {
   const told = new Map<string, number>();
   for (const { type, payload } of events) {
-    const names = type === 'score_update' ? (payload.updates ?? []).map(({ scoreId }) => scoreId) : nameOf(type, payload);
+    const names = type === 'score_recorded' ? (payload.scores ?? []).map(({ scoreId }) => scoreId) : nameOf(type, payload);
     for (const name of names) told.set(`${type} ${name}`, (told.get(`${type} ${name}`) ?? 0) + 1);
   }
   const due = [
-    ...scores.map(({ scoreId }) => `score_update ${scoreId}`),
+    ...scores.map(({ scoreId }) => `score_recorded ${scoreId}`),
     ...messages.map(({ messageId }) => `chat_message ${messageId}`),
     ...entries.map(({ id }) => `new_entry ${id}`),
     ...claims.map(({ claimId }) => `claim_confirmed ${claimId}`),

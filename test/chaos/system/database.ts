@@ -24,7 +24,7 @@ export interface StoredEvent {
   readonly publication: number;
   readonly type: string;
   readonly wallet: string | null;
-  readonly payload: { readonly [field: string]: unknown; readonly updates?: readonly { readonly wallet: string; readonly scoreId: string }[] };
+  readonly payload: { readonly [field: string]: unknown; readonly scores?: readonly { readonly wallet: string; readonly scoreId: string }[] };
 }
 
 const POLL_MS = 2_000;

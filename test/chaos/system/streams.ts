@@ -71,12 +71,12 @@ function missedEvents(
 
 /** Returns the names of the messages that a listener must receive for an event. */
 function expectedNames(wallet: string | null, { publication, type, wallet: owner, payload }: StoredEvent): string[] {
-  if (type === 'score_update') return (payload.updates ?? []).filter((update) => update.wallet === wallet).map(({ scoreId }) => `score ${scoreId}`);
+  if (type === 'score_recorded') return (payload.scores ?? []).filter((score) => score.wallet === wallet).map(({ scoreId }) => `score ${scoreId}`);
+  // A broadcast joins the changes of several events, and shows only the latest per wallet and game.
+  if (type === 'score_update') return [];
   return owner === null || owner === wallet ? [`${type} ${publication}`] : [];
 }
 
 function namesOf({ id, event, data }: Message): string[] {
-  if (event !== 'score_update') return [`${event} ${parseId(id)?.publication}`];
-  const updates = Array.isArray(data.updates) ? data.updates : [];
-  return updates.flatMap((update: { scoreId?: string }) => (update.scoreId === undefined ? [] : [`score ${update.scoreId}`]));
+  return event === 'score_recorded' ? [`score ${data.scoreId}`] : [`${event} ${parseId(id)?.publication}`];
 }

@@ -74,9 +74,9 @@ test('down of each migration restores the schema that its up found', async () =>
 test('a migration whose statement fails changes nothing', async () => {
   await orm.migrator.down();
   const before = await readObjects();
-  await client.query('create table beta_conversions_wallet ()');
+  await client.query('create table burn_events_ended ()');
   await expect(orm.migrator.up()).rejects.toThrow('already exists');
-  await client.query('drop table beta_conversions_wallet');
+  await client.query('drop table burn_events_ended');
   expect(await readObjects()).toEqual(before);
   await orm.migrator.up();
 });

@@ -207,10 +207,10 @@ test('readQuery parses repeated, empty and very many parameters in linear time',
   expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
 });
 
-test('an invalid path parameter gets a 400 with its name', async () => {
+test('an invalid path parameter gets a 404 with its name', async () => {
   expect(await readResponse(await get(`/things/${'a'.repeat(21)}`))).toEqual({
-    status: 400,
-    body: { error: 'id must be at most 20 characters long' },
+    status: 404,
+    body: { error: 'no such resource: id must be at most 20 characters long' },
   });
 });
 

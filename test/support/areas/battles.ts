@@ -115,8 +115,12 @@ export async function consumeBattles(app: App, consumer: Consumer = battleConsum
 export const advanceClock = (t: TestApp, seconds: number) => t.clock.set(new Date(t.clock.now().getTime() + seconds * 1_000));
 
 /** Reads the events of a battle from the outbox, oldest first. */
-export async function readEvents(app: App, battleId: string): Promise<{ type: string; payload: Record<string, unknown> }[]> {
-  return await sql(app, `select type, payload from outbox where type like 'battle%' and payload ->> 'battleId' = $1 order by id`, [battleId]);
+export async function readEvents(
+  app: App,
+  battleId: string,
+  types: readonly string[] = ['battle_started', 'battle_result'],
+): Promise<{ type: string; payload: Record<string, unknown> }[]> {
+  return await sql(app, `select type, payload from outbox where type = any($2::text[]) and payload ->> 'battleId' = $1 order by id`, [battleId, types]);
 }
 
 /** Returns a copy of the application whose transactions fail before their commit, like in a killed process. */

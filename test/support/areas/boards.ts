@@ -86,7 +86,7 @@ export function sql<Row>(app: App, text: string, values: readonly unknown[] = []
 
 /** Deletes all boards from Redis (`all`), or only the marks that they are complete (`ready`). */
 export async function loseBoards(app: App, what: 'all' | 'ready'): Promise<void> {
-  const keys = await app.redis.keys(`*${app.config.redis.prefix}:board:*${what === 'ready' ? ':ready' : ''}`);
+  const keys = await app.redis.keys(`*${app.config.redis.prefix}:board:*${what === 'ready' ? ':complete' : ''}`);
   if (keys.length > 0) await app.redis.unlink(...keys);
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import bs58 from 'bs58';
-import { creditBurns, type FinalizedTransaction } from '#areas/burns/credit.ts';
+import { creditBurns } from '#areas/burns/credit.ts';
+import type { FinalizedTransaction } from '#areas/burns/finalized-transaction.ts';
 import { ingestBurns } from '#areas/burns/ingest.ts';
 import { activateEvent, createEvent, endEvent } from '#areas/burns/lifecycle.ts';
 import { type BurnEventRow, readActiveEvent } from '#areas/burns/rows.ts';
@@ -45,6 +46,7 @@ export const finalizedBurn = (
   at: Date.parse(event.activatedAt ?? ''),
   memo: { event: event.id, source },
   burns: [{ index: 0, wallet, amount }],
+  delegatedBurns: [],
   ...more,
 });
 

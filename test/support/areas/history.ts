@@ -77,7 +77,25 @@ async function playYesterday(t: RewardsTest, player: SignedIn, friend: SignedIn)
   await post(beta, '/api/beta/preference', { enabled: true });
   await play(beta, 'alpha', 4_000);
   await t.app.tx((tx) => convertBeta(tx, { wallet: beta.wallet, rate: '0.5', by: 'test' }));
+  await revokeGrants(t, player, beta);
   await waitUntilIdle(t);
+}
+
+/** Gives a wallet points and a completed quest, and revokes an adjustment, the completion and the conversion of another wallet, which then converts again. */
+async function revokeGrants(t: RewardsTest, player: SignedIn, converted: SignedIn): Promise<void> {
+  const json = { points: 40, reason: 'a test', rewards: true };
+  for (let i = 0; i < 2; i++) await fetchJson(asAdmin(t, `/admin/wallets/${player.wallet}/points`, { json }));
+  const quest = await makeQuest(t, { requirement: { type: 'manual' } });
+  await fetchJson(asAdmin(t, `/admin/quests/${quest}/complete`, { json: { wallet: player.wallet } }));
+  for (const [source, { wallet }] of [
+    ['adjustment', player],
+    ['quest', player],
+    ['conversion', converted],
+  ] as const) {
+    const [entry] = await fetchJson<{ id: string }[]>(asAdmin(t, `/admin/wallets/${wallet}/ledger?source=${source}`));
+    await fetchJson(asAdmin(t, `/admin/ledger/${entry?.id}/revoke`, { json: { reason: 'a test' } }));
+  }
+  await t.app.tx((tx) => convertBeta(tx, { wallet: converted.wallet, rate: '0.5', by: 'test' }));
 }
 
 /** Runs a chat round with entries and one without. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Activity, appendActivities, type Consumer, consumeActivities } from '#areas/points';
-import { questConsumer } from '#areas/quests';
+import { completeQuests, questConsumer, sweepQuests } from '#areas/quests';
+import { linkAccount } from '#areas/social';
 import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn, send, signIn } from '../wallet.ts';
@@ -24,6 +25,12 @@ export async function act(app: App, ...activities: (Pick<Activity, 'kind' | 'wal
 /** Runs the quest consumer until no batch is left. */
 export async function consume(app: App, consumer: Consumer = questConsumer): Promise<void> {
   while (await consumeActivities(app, [...otherConsumers, consumer]));
+}
+
+/** Completes the quests whose requirement was met without a new activity. Evaluates all wallets first. */
+export async function settle(app: App): Promise<void> {
+  await sweepQuests(app);
+  await completeQuests(app);
 }
 
 /** Sends a request with the admin token. */
@@ -71,6 +78,14 @@ export async function earned(app: App, wallet: string): Promise<Record<string, n
 
 /** Deletes all quests, so that each test starts with none. */
 export const deleteAllQuests = (app: App) => sql(app, 'update quests set deleted_at = app_now() where deleted_at is null');
+
+/** Links an X account to a wallet and credits its follow of the arcade's account. @returns the id of the account */
+export async function follow(app: App, wallet: string): Promise<string> {
+  const accountId = randomUUID();
+  await app.tx((tx) => linkAccount(tx, { platform: 'x', accountId, handle: 'somebody', wallet }));
+  await act(app, { kind: 'follow', wallet, sourceId: `x:${accountId}` });
+  return accountId;
+}
 
 /** Returns functions that append activities of one kind. */
 export const activitiesOf = (app: App) => ({

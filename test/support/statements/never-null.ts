@@ -4,7 +4,6 @@
  */
 export const NEVER_NULL: Readonly<Record<string, string>> = {
   'lock_active_chat_round.parameters': 'An active round has its parameters (check of the table rounds).',
-  'select_quest_entries.factors': 'An entry of a quest has its factors (src/areas/quests/completions.ts).',
   'find_idempotency_key.status': 'The transaction that inserts the key also stores the status, so a committed key has a status.',
   'select_checking_ticket.signature': 'A ticket that is being checked has a signature (check of the table tickets).',
   'select_checking_ticket.parameters': 'A round with tickets has its parameters (check of the table rounds).',

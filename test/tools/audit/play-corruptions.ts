@@ -8,7 +8,7 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   [
     'standings',
     `insert into standings select 'global', mode, 'nobody', version, total, day, day_value, day_before, day_before_value, week, week_value, week_before,
-     week_before_value, month, month_value, month_before, month_before_value, year, year_value, year_before, year_before_value from standings where ${one('standings')}`,
+     week_before_value, month, month_value, month_before, month_before_value, year, year_value, year_before, year_before_value from standings where ${one('standings', 'total > 0')}`,
     /nobody has -/,
   ],
   [
@@ -51,8 +51,9 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   [
     'game-counters',
     `update game_counters set plays = plays + 1 where ${one('game_counters')}`,
-    /plays and \d+ scores with sum \d+, but the counters have/,
+    /plays of \d+ players and \d+ scores with sum \d+, but the counters have/,
   ],
+  ['game-counters', `delete from game_players where ${one('game_players')}`, /players are listed, 1 of them are missing$/],
   ['bans', `update players set banned_at = ${HOURS_AGO}`, /but its scores are not voided$/],
   ['bans', `update players set banned_at = ${HOURS_AGO}, scores_voided_at = app_now()`, /but score \S+ is accepted$/],
   ['bans', `update clips set hidden = true`, /^clip \S+ is hidden, but its wallet is not banned/],
@@ -72,6 +73,20 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
     /its points count for rewards, but the rows that void them do not match$/,
   ],
   ['score-states', `update scores set points = 5 where ${one('scores', `status = 'rejected'`)}`, /is rejected with 5 points/],
+  ['score-states', `update scores set no_points_reason = 'game-cap' where ${one('scores', 'points > 0')}`, /points and the reason game-cap/],
+  [
+    'adjustments',
+    `update ledger set factors = null where ${one('ledger', `source = 'adjustment'`)}`,
+    /^adjustment \S+ of \w+, \w+: -?\d+ points without/,
+  ],
+  [
+    'revocations',
+    `update ledger set points = points - 1 where ${one('ledger', `reason = 'revoke' and source = 'adjustment'`)}`,
+    /points were revoked, but/,
+  ],
+  ['revocations', `delete from ledger where ${one('ledger', `reason = 'revoke' and source = 'conversion'`)}`, /: 1 of its 2 rows are revoked$/],
+  ['revocations', `delete from quest_completions where points = 0`, /revoked, but the completion is missing$/],
+  ['revocations', `update quest_completions set points = 7 where points = 0`, /revoked, but the completion still has 7 points$/],
   ['ledger-causes', `update ledger set source = 'thin-air' where ${one('ledger')}`, /from thin-air/],
   [
     'activities',
@@ -119,11 +134,11 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ['wallet-weeks', `delete from wallet_weeks where ${one('wallet_weeks', `kind = 'burn'`)}`, /burn \S+: activities have count \d+, best /],
   [
     'quest-points',
-    `delete from ledger where ${one('ledger', `source = 'quest'`)}`,
+    `delete from ledger where ${one('ledger', `source = 'quest' and source_id not in (select source_id from ledger where reason = 'revoke')`)}`,
     /the completion gives \d+ on day \d+, but the ledger has\s+on day/,
   ],
   ['quest-points', `update ledger set factors = factors || '{"basisPoints": 20000}' where source = 'quest'`, /points do not follow from the factors/],
-  ['quest-points', `delete from quest_completions where ${one('quest_completions')}`, /the completion gives\s+on day/],
+  ['quest-points', `delete from quest_completions where ${one('quest_completions', 'points > 0')}`, /the completion gives\s+on day/],
   ['referral-sums', `update referrals set points = points + 1`, /^\w+, referred by \w+: the ledger gave \d+/],
   ['referral-sums', `update referrals set referrer = 'nobody'`, /referred by nobody/],
   ['referral-days', `update referral_days set used = used + 1`, /used \d+ of the cap, but the daily row has/],

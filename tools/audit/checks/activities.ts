@@ -8,14 +8,17 @@ const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
  * activities, each with a wallet, in the column `activities`.
  */
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
+/** SQL list of the kinds of activities of a voided score. */
+const VOIDING = `'void', 'restore', 'second-void'`;
 /**
  * SQL that selects the activities since last week's Monday that count for quests. Voided scores, and activities that quests failed to process, do not
  * count.
  */
 const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
-  from activities a left join (select source_id from activities where kind = 'void') v on v.source_id = a.source_id and a.kind = 'score'
-  where a.day >= ${LAST_WEEK} and a.kind <> 'void' and v.source_id is null
+  from activities a left join (
+    select source_id from activities where kind in (${VOIDING}) group by 1 having sum(case kind when 'restore' then -1 else 1 end) > 0) v on v.source_id = a.source_id and a.kind = 'score'
+  where a.day >= ${LAST_WEEK} and a.kind not in (${VOIDING}) and v.source_id is null
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 /**
@@ -41,30 +44,38 @@ const weeks = (which: string) => `
  */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
 
+const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
+
+/** SQL that selects the activities that voids and restorations of scores must have. */
+const VOIDINGS = `
+  select id::text as source_id, case when x.score_id is null then 'void' else 'second-void' end as kind, wallet, game_id, -normalized::int8 as amount, battle_id,
+    ${dayOf('decided_at')} as day from scores left join score_restorations x on x.score_id = id where status = 'voided'
+  union all select id::text, 'void', wallet, game_id, -normalized, battle_id, ${dayOf('voided_at')} from score_restorations join scores on id = score_id
+  union all select id::text, 'restore', wallet, game_id, normalized, battle_id, ${dayOf('restored_at')} from score_restorations join scores on id = score_id`;
+
 /** Checks of activities: their causes (for example scores), their processing by consumers, and their counts per week. */
 export const activityChecks = [
   checksumCheck(
     'activities',
-    'each play, accepted score and voided score has one activity, and each activity of these kinds has a cause',
+    'each play, accepted score, void and restoration of a score has one activity, and each activity of these kinds has a cause',
     [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum from (
          select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided')
-         union all select 'void', ${row('id', '-normalized', 'battle_id')} from scores where status = 'voided'
+         union all select kind, ${row('source_id', 'amount', 'battle_id')} from (${VOIDINGS}) v
          union all select 'play', ${row('id', '0', 'null')} from plays) d group by 1`,
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
-       from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'void', 'play')) a group by 1`,
+       from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'play', ${VOIDING})) a group by 1`,
     ],
     // Reads one day more than this check compares, because midnight may be between an activity and its cause (for example a score), so that the
     // activity and the cause have different days.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
        where status in ('accepted', 'voided') and day >= ${FROM} - 1
-       union all select id::text, 'void', wallet, game_id, -normalized, battle_id, floor(extract(epoch from decided_at) / 86400)::int from scores
-       where status = 'voided' and decided_at >= to_timestamp((${FROM} - 1) * 86400.0)
+       union all select * from (${VOIDINGS}) v where day >= ${FROM} - 1
        union all select id::text, 'play', wallet, game_id, 0, null, floor(extract(epoch from started_at) / 86400)::int from plays
        where started_at >= to_timestamp((${FROM} - 1) * 86400.0))
      select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
-     from due d full join (select * from activities where kind in ('score', 'void', 'play') and day >= ${FROM} - 1) a using (source_id, kind)
+     from due d full join (select * from activities where kind in ('score', 'play', ${VOIDING}) and day >= ${FROM} - 1) a using (source_id, kind)
      where greatest(d.day, a.day) >= ${FROM} and (d.wallet, d.game_id, d.amount, d.battle_id) is distinct from (a.wallet, a.game_id, a.amount, a.battle_id)`,
   ),
   databaseCheck(

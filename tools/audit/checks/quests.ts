@@ -4,10 +4,12 @@ import { DAY, databaseCheck, FROM } from '../check.ts';
 export const questChecks = [
   databaseCheck(
     'quest-points',
-    'each completion of a quest gave its points once, and the points follow from the factors in the ledger row',
-    `with given as (select * from ledger where source = 'quest' and day >= ${FROM}),
+    'each completion of a quest that is not revoked gave its points once, and the points follow from the factors in the ledger row',
+    `with given as (
+       select * from ledger l where source = 'quest' and reason = 'quest' and day >= ${FROM}
+         and not exists (select from ledger r where (r.source_id, r.source, r.wallet, r.reason, r.mode) = (l.source_id, l.source, l.wallet, 'revoke', l.mode))),
      due as (
-       select c.wallet, c.quest_id || ':' || c.window_key as source_id, c.points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition
+       select c.wallet, c.mode, c.quest_id || ':' || c.window_key as source_id, c.points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition
        from quest_completions c left join quest_versions v on v.quest_id = c.quest_id and v.version = c.version
        where c.at >= to_timestamp(${FROM} * 86400.0) and c.points <> 0)
      select unnest(array_remove(array[
@@ -15,7 +17,7 @@ export const questChecks = [
          format('%s of %s: the completion gives %s on day %s, but the ledger has %s on day %s', source_id, wallet, d.points, d.day, g.points, g.day) end,
        case when g.points is not null and (g.points is distinct from g.base * g.factor / 10000 or (d.definition->>'points')::int8 is distinct from g.base) then
          format('%s of %s: %s points do not follow from the factors %s', source_id, wallet, g.points, g.factors) end], null)) as what
-     from due d full join (select *, (factors->>'basePoints')::int8 as base, (factors->>'basisPoints')::int8 as factor from given) g using (wallet, source_id)
+     from due d full join (select *, (factors->>'basePoints')::int8 as base, (factors->>'basisPoints')::int8 as factor from given) g using (wallet, mode, source_id)
      where (d.points, d.day) is distinct from (g.points, g.day)
        or g.points is distinct from g.base * g.factor / 10000 or (d.definition->>'points')::int8 is distinct from g.base`,
   ),
@@ -35,7 +37,7 @@ export const questChecks = [
     'referral-days',
     'the daily points of referrers equal the ledger',
     `with summed as (
-       select wallet as referrer, day, coalesce(sum(points) filter (where points > 0), 0) as used, coalesce(sum(points) filter (where mode = 'regular'), 0) as points
+       select wallet as referrer, day, coalesce(sum(points) filter (where reason = 'referral'), 0) as used, coalesce(sum(points) filter (where mode = 'regular'), 0) as points
        from ledger where kind = 'referral' group by 1, 2)
      select format('%s on day %s: the ledger gave %s points and used %s of the cap, but the daily row has %s and %s', referrer, day, s.points, s.used, d.points, d.used) as what
      from summed s full join referral_days d using (referrer, day)
@@ -52,20 +54,24 @@ export const questChecks = [
     'referral-shares',
     'a referrer’s share belongs to an accepted score of the referred wallet, is at most the stated percentage, and is reversed when the score is voided',
     `with given as (
-       select l.*, s.wallet as scored_by, s.points as score_points, s.status, s.mode as score_mode, r.referrer
-       from ledger l left join scores s on s.id = case when l.source_id ~ '^[0-9a-f-]{36}$' then l.source_id::uuid end left join referrals r on r.wallet = l.factors->>'referred'
+       select l.*, s.wallet as scored_by, coalesce(x.points, s.points) as score_points, s.points as present_points, s.status, x.score_id is not null as restored, s.mode as score_mode, r.referrer
+       from ledger l left join scores s on s.id = case when l.source_id ~ '^[0-9a-f-]{36}$' then l.source_id::uuid end
+         left join score_restorations x on x.score_id = s.id left join referrals r on r.wallet = l.factors->>'referred'
        where l.kind = 'referral' and l.day >= ${FROM})
      select format('score %s: %s got a share of %s, which does not match the score', source_id, wallet, points) as what from given
      where reason = 'referral' and (scored_by is distinct from factors->>'referred' or referrer is distinct from wallet or status not in ('accepted', 'voided')
        or score_mode <> mode or points > floor(score_points * (factors->>'percent')::int / 100.0))
      union all select format('score %s: %s was reversed from %s, but the share was %s', v.source_id, v.points, v.wallet, coalesce(g.points, 0))
      from given v left join ledger g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (v.source_id, 'score', v.wallet, 'referral', v.mode)
-     where v.reason = 'referral-void' and (v.points is distinct from -g.points or v.status <> 'voided')
+     where v.reason = 'referral-void' and (v.points is distinct from -g.points or not (v.status = 'voided' or v.restored))
+     union all select format('score %s: %s was given back to %s, but the share was %s', v.source_id, v.points, v.wallet, coalesce(g.points, 0))
+     from given v left join ledger g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (v.source_id, 'score', v.wallet, 'referral', v.mode)
+     where v.reason = 'referral-restore' and (not v.restored or v.points > coalesce(g.points, 0) or v.points > v.present_points)
      union all select format('score %s is voided, but %s still has the share of %s', g.source_id, g.wallet, g.points) from given g
      where g.reason = 'referral' and g.status = 'voided'
-       and not exists (select from ledger v where (v.source_id, v.source, v.wallet, v.reason, v.mode) = (g.source_id, 'score', g.wallet, 'referral-void', g.mode))
+       and (select sum(points) from ledger v where (v.source_id, v.source, v.wallet, v.kind, v.mode) = (g.source_id, 'score', g.wallet, 'referral', g.mode)) <> 0
        and not exists (select from activity_failures f where f.consumer = 'referrals' and f.source_id = g.source_id)
        and not exists (
-         select from activities a join activity_batches b on b.id = a.batch where a.source_id = g.source_id and a.kind = 'void' and (b.consumed & 1) = 0)`,
+         select from activities a join activity_batches b on b.id = a.batch where a.source_id = g.source_id and a.kind in ('void', 'second-void') and (b.consumed & 1) = 0)`,
   ),
 ];

@@ -92,8 +92,9 @@ const STATEMENTS: readonly string[] = [
      from (select i, game_id, count(*) as scores, sum(points) as points, coalesce(sum(points) filter (where day = $d), 0) as earned from s group by 1, 2) t group by 1) p
    join w using (i)`,
   `insert into sessions (key, wallet, created_at, extended_at, expires_at) select sha256(wallet::bytea), wallet, now(), now(), now() + interval '7 days' from w`,
-  `insert into game_counters (game_id, shard, plays, scores, score_sum) select game_id, 0, count(*), count(*), sum(normalized) from s group by 1
-   on conflict (game_id, shard) do update set plays = excluded.plays, scores = excluded.scores, score_sum = excluded.score_sum`,
+  `insert into game_players (game_id, wallet) select distinct game_id, wallet from s`,
+  `insert into game_counters (game_id, shard, plays, players, scores, score_sum) select game_id, 0, count(*), count(distinct wallet), count(*), sum(normalized) from s group by 1
+   on conflict (game_id, shard) do update set plays = excluded.plays, players = excluded.players, scores = excluded.scores, score_sum = excluded.score_sum`,
   `insert into point_totals (day, shard, mode, kind, points, entries) select day, 0, mode, kind, sum(points), count(*) from ledger group by day, mode, kind`,
   `insert into game_records (wallet, game_id, sequence, id, salt, record, content_hash, previous_hash, hash, at)
    select s.wallet, s.game_id, 1, s.id, zeros, '{"n":1}', sha256(zeros || '{"n":1}'), zeros, sha256(zeros || sha256(zeros || '{"n":1}')), s.at

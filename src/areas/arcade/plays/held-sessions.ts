@@ -6,7 +6,7 @@ import { type GapCause, maxSilenceMs, type PlaySession, readPlaySession, recordG
 import type { Presence } from './presence.ts';
 
 /** Codes with which the service closes a session's socket (RFC 6455; codes from 4000 on are specific to this service). */
-const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, silent: 4008 } as const;
+const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, signedOut: 4003, silent: 4008 } as const;
 /** Maximum messages that a socket may send in 10 s. */
 const MAX_MESSAGES = 20;
 const MESSAGE_WINDOW_MS = 10_000;
@@ -111,6 +111,12 @@ export class HeldSessions {
     this.#sessions.set(play.id, session);
     this.#listen(session, socket);
     this.#startSilenceTimer(session, this.#timing.silenceMs);
+  }
+
+  /** Ends a session whose wallet has signed out, unless another socket has taken over the session. */
+  signOut(playId: string, socket: WebSocket): void {
+    const session = this.#sessions.get(playId);
+    if (session?.socket === socket) this.#end(session, 'client', CLOSE.signedOut, 'the wallet has signed out');
   }
 
   /** Records that the client of a claimed session left before its socket was open. */

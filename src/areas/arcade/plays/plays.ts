@@ -19,17 +19,20 @@ const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number |
      where p.wallet = $2 and p.started_at > (select app_now() - interval '1 hour') and (select s.play_id from scores s where s.play_id = p.id) is null
      order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}),
    play as (
-     insert into plays (id, wallet, game_id, started_at)
-     select $1::uuid, $2, $3, app_now() where (select count(*) from recent) < ${MAX_UNFINISHED_PLAYS} returning started_at),
+     insert into plays (id, wallet, game_id, started_at, mode)
+     select $1::uuid, $2, $3, app_now(), coalesce((select mode from players where wallet = $2), 'regular')
+     where (select count(*) from recent) < ${MAX_UNFINISHED_PLAYS} returning started_at, mode),
+   player as (
+     insert into game_players (game_id, wallet) select $3, $2 from play where mode = 'regular' on conflict do nothing returning game_id),
    counted as (
-     insert into game_counters as c (game_id, shard, plays) select $3, $4::smallint, 1 from play
-     on conflict (game_id, shard) do update set plays = c.plays + 1)
+     insert into game_counters as c (game_id, shard, plays, players) select $3, $4::smallint, 1, (select count(*) from player) from play where mode = 'regular'
+     on conflict (game_id, shard) do update set plays = c.plays + 1, players = c.players + excluded.players)
    select (select ${instant('started_at')} from play) as "startedAt",
           (select ceil(extract(epoch from min(started_at) + interval '1 hour' - app_now()))::int from recent) as "retryAfterSec"`,
 );
 
 /**
- * Starts a play. A lock per wallet serializes the wallet's requests to start a play, so that the limit `MAX_UNFINISHED_PLAYS` is exact.
+ * Starts a play. A play in regular mode is added to the counters of the game. A lock per wallet serializes the wallet's requests to start a play, so that the limit `MAX_UNFINISHED_PLAYS` is exact.
  * @throws 429 when the wallet started too many plays in the last hour that have no score
  */
 export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise<{ playId: string; startedAt: string }> {

@@ -6,7 +6,8 @@ import { fail, type HttpError, unavailable } from '#lib/errors.ts';
 import { Id } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
 import { originAllowed } from '#platform/auth/origin.ts';
-import { openSessions, walletOfUpgrade } from '#platform/auth/sessions.ts';
+import { openSessions, sessionOfUpgrade } from '#platform/auth/sessions.ts';
+import { watchSession } from '#platform/auth/watched-sessions.ts';
 import { toHttpError } from '#platform/http/errors.ts';
 import { normalizeTarget, respondAndClose } from '#platform/http/server.ts';
 import { findGame } from '../games/registry.ts';
@@ -43,40 +44,41 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, clientTracking: false });
   sockets.on('wsClientError', (error, socket) => refuse(socket, fail(400, `the WebSocket handshake must be valid: ${error.message}`)));
 
-  async function admit(request: IncomingMessage): Promise<SessionPlay> {
+  async function admit(request: IncomingMessage): Promise<{ play: SessionPlay; loginId: string }> {
     const { gameId, playId } = parseTarget(request);
     if (!originAllowed(app.config, request.headers)) throw fail(403, 'Origin must be the origin of this service or an allowed origin');
-    const wallet = await walletOfUpgrade(koa, loginSessions, request);
-    if (wallet === null) throw fail(401, 'a session is required, sign in first');
+    const login = await sessionOfUpgrade(koa, loginSessions, request);
+    if (login === null) throw fail(401, 'a session is required, sign in first');
     const id = Id.safeParse(playId);
-    if (!id.success) throw fail(400, 'playId is required and must be a UUID');
+    if (!id.success) throw fail(400, 'playId is required and must be a UUID in lower case');
     const game = await findGame(app, gameId);
     if (!game) throw fail(404, 'no such game');
-    const play = await findOwnPlay(app.db, id.data, wallet, game.id);
+    const play = await findOwnPlay(app.db, id.data, login.wallet, game.id);
     if (!play) throw fail(404, 'playId must name a play that you started in this game');
     if (game.verification !== 'heartbeat') throw fail(409, 'the game does not verify scores by heartbeat, so its plays have no sessions');
     if (play.used) throw fail(409, 'playId must name a play that has no score yet');
     const { maxDurationMs } = game.caps;
     if (play.ageMs > maxDurationMs) throw fail(409, 'playId must name a play that is not over');
-    return {
-      id: play.id,
-      startedAt: Math.round(play.startedAt),
-      endsAt: Math.round(play.startedAt) + maxDurationMs,
-      keepMs: maxDurationMs + SESSION_RETENTION_MS,
-    };
+    const startedAt = Math.round(play.startedAt);
+    const keepMs = maxDurationMs + SESSION_RETENTION_MS;
+    return { play: { id: play.id, startedAt, endsAt: startedAt + maxDurationMs, keepMs }, loginId: login.sessionId };
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const fault = normalizeTarget(request);
     if (fault !== null) throw fail(400, fault);
     if (sessions.stopping) throw unavailable('the service restarts, connect again');
-    const play = await admit(request);
+    const { play, loginId } = await admit(request);
     const state = await sessions.claim(play);
     let opened = false;
     if (!sessions.stopping) {
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
         opened = true;
         sessions.open(play, state, webSocket);
+        webSocket.once(
+          'close',
+          watchSession(app, loginId, () => sessions.signOut(play.id, webSocket)),
+        );
       });
     }
     if (!opened) await sessions.abandon(play, state);

@@ -1,4 +1,5 @@
 import { cabinetRoutes } from './cabinets.ts';
+import { ownScoreRoutes } from './own-scores.ts';
 import { playRoutes } from './plays.ts';
 import { recordRoutes } from './records.ts';
 import { registryRoutes } from './registry.ts';
@@ -7,7 +8,7 @@ import { stateRoutes } from './states.ts';
 
 /** The endpoints of the arcade, grouped by the callers that may use them. */
 export const arcadeRoutes = {
-  public: [...registryRoutes, ...cabinetRoutes],
-  session: [...playRoutes, ...stateRoutes, ...recordRoutes, ...scoreRoutes.session],
+  public: [...registryRoutes, ...cabinetRoutes, ...ownScoreRoutes.public],
+  session: [...playRoutes, ...stateRoutes, ...recordRoutes, ...scoreRoutes.session, ...ownScoreRoutes.session],
   admin: scoreRoutes.admin,
 };

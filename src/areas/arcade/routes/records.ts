@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { findGame } from '../games/registry.ts';
+import { listRecords } from '../saves/list-records.ts';
 import { appendRecord, MAX_RECORDS } from '../saves/records.ts';
-import { FreeObject, GamePath, RecordReceipt } from '../schemas.ts';
+import { FreeObject, GamePath, RecordReceipt, RecordView } from '../schemas.ts';
 
 const record = route({
   method: 'post',
@@ -22,4 +25,25 @@ const record = route({
   },
 });
 
-export const recordRoutes = [record];
+/** Maximum records per page. It is small, because each record may have 256 KB. */
+const MAX_PAGE = 20;
+
+const records = route({
+  method: 'get',
+  path: '/game/{id}/records',
+  auth: 'session',
+  summary: 'List the caller’s records of a game, newest first',
+  description: `At most ${MAX_PAGE} records per page. The salt and the content of an erased record are null; its hashes remain.`,
+  params: GamePath,
+  query: PageQuery.extend({ limit: PageQuery.shape.limit.unwrap().max(MAX_PAGE).default(MAX_PAGE) }),
+  returns: { 200: z.array(RecordView) },
+  fails: [404],
+  handler: async ({ app, params, wallet, query }) => {
+    const game = await findGame(app, params.id);
+    if (!game) throw fail(404, 'no such game');
+    const { records: page, total } = await listRecords(app.db, wallet, game.id, query);
+    return reply(200, page, { 'X-Total-Count': String(total) });
+  },
+});
+
+export const recordRoutes = [record, records];

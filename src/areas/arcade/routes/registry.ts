@@ -54,7 +54,8 @@ const stats = route({
   path: '/game/{id}/stats',
   auth: 'public',
   summary: 'Read the stats of a game',
-  description: 'The stats are up to two seconds old.',
+  description:
+    'All values count regular mode only, and are of one moment, at most two seconds ago. A void takes its score out of the scores, the average and the best; its play and its player still count.',
   params: GamePath,
   returns: { 200: GameStatsView },
   fails: [404],

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Id } from '#lib/scalars.ts';
+import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
+import type { Game } from '../games/definition.ts';
 import { findGame } from '../games/registry.ts';
 import { decideScore, voidScore } from '../scores/decide.ts';
 import { listHeldScores, readScore } from '../scores/moderation.ts';
-import { DecisionRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from '../scores/schemas.ts';
+import { restoreScore } from '../scores/restore.ts';
+import { DecisionRequest, RestoreRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from '../scores/schemas.ts';
 import { submitScore } from '../scores/submit.ts';
 
 const postScore = route({
@@ -43,6 +46,18 @@ const getHeldScores = route({
 
 const ScoreParams = z.strictObject({ id: Id });
 
+/**
+ * Finds a score and its game.
+ * @throws 404 when the score does not exist
+ */
+async function findScore(app: App, id: string): Promise<{ score: ScoreDetail; game: Game }> {
+  const score = await readScore(app.db, id);
+  if (!score) throw fail(404, 'no such score');
+  const game = await findGame(app, score.gameId);
+  if (!game) throw fail(404, 'no such game');
+  return { score, game };
+}
+
 const postDecision = route({
   method: 'post',
   path: '/admin/scores/{id}/decision',
@@ -54,12 +69,9 @@ const postDecision = route({
   returns: { 200: ScoreDetail },
   fails: [404, 409],
   handler: async ({ app, admin, params, body }) => {
-    const held = await readScore(app.db, params.id);
-    if (!held) throw fail(404, 'no such score');
-    const game = await findGame(app, held.gameId);
-    if (!game) throw fail(404, 'no such game');
+    const { game } = await findScore(app, params.id);
     await decideScore(app, game, params.id, body.decision, { by: admin, reason: body.reason });
-    return reply(200, (await readScore(app.db, params.id)) ?? held);
+    return reply(200, (await findScore(app, params.id)).score);
   },
 });
 
@@ -69,17 +81,34 @@ const postVoid = route({
   auth: { admin: 'moderation' },
   summary: 'Void an accepted score',
   description:
-    'A ledger row of the current day takes the points of the score back. The wallet’s best scores are recomputed from its remaining scores.',
+    'A ledger row of the current day takes the points of the score back. If the score is of the current day, the points no longer count in the daily caps. The wallet’s best scores are recomputed from its remaining scores.',
   params: ScoreParams,
   body: VoidRequest,
   returns: { 200: ScoreDetail },
   fails: [404, 409],
   handler: async ({ app, admin, params, body }) => {
     await voidScore(app, params.id, { by: admin, reason: body.reason });
-    const score = await readScore(app.db, params.id);
-    if (!score) throw fail(404, 'no such score');
-    return reply(200, score);
+    return reply(200, (await findScore(app, params.id)).score);
   },
 });
 
-export const scoreRoutes = { session: [postScore], admin: [getHeldScores, postDecision, postVoid] };
+const postRestore = route({
+  method: 'post',
+  path: '/admin/scores/{id}/restore',
+  auth: { admin: 'moderation' },
+  summary: 'Undo the void of a score',
+  description:
+    'The score counts again on the boards, and a ledger row of the current day gives its points back, within the points that the wallet’s other scores left of the caps of the score’s day. ' +
+    'A score can be restored once: 409 if it was restored before. 409 also if the score is not voided, or if the wallet is banned.',
+  params: ScoreParams,
+  body: RestoreRequest,
+  returns: { 200: ScoreDetail },
+  fails: [404, 409],
+  handler: async ({ app, admin, params, body }) => {
+    const { game } = await findScore(app, params.id);
+    await restoreScore(app, game, params.id, { by: admin, reason: body.reason });
+    return reply(200, (await findScore(app, params.id)).score);
+  },
+});
+
+export const scoreRoutes = { session: [postScore], admin: [getHeldScores, postDecision, postVoid, postRestore] };

@@ -3,9 +3,10 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { gameState } from '../events.ts';
 import { type ExpectedVersions, staleVersion } from '../versions.ts';
 
-/** A wallet's saved state of a game. Before the first save, state is null and version is 0. */
-interface SavedState {
-  state: unknown;
+/** A wallet's saved state of a game. Before the first save, version is 0. */
+export interface SavedState {
+  /** JSON text as the client sent it; null before the first save. */
+  state: string | null;
   version: number;
   /** Time of the last save, ISO 8601 in UTC; null before the first save. */
   updatedAt: string | null;
@@ -13,7 +14,7 @@ interface SavedState {
 
 const UPDATED_AT = `${instant('updated_at')} as "updatedAt"`;
 
-const selectState = statement<SavedState>(
+const selectState = statement<{ state: string; version: number; updatedAt: string }>(
   'select_game_state',
   `select state, version, ${UPDATED_AT} from game_states where wallet = $1 and game_id = $2`,
 );
@@ -41,13 +42,13 @@ const updateState = statement<Saved>(
 );
 
 /**
- * Saves a state in one statement. So when concurrent writers expect the same version, exactly one of them succeeds.
+ * Saves a state, a JSON text, in one statement. So when concurrent writers expect the same version, exactly one of them succeeds.
  * @throws 412 when `expected` does not match the version of the stored state (0 before the first save)
  */
-export async function saveState(tx: Tx, wallet: string, gameId: string, state: unknown, expected: ExpectedVersions): Promise<Saved> {
+export async function saveState(tx: Tx, wallet: string, gameId: string, state: string, expected: ExpectedVersions): Promise<Saved> {
   const mayBeNew = expected === null || (expected !== '*' && expected.includes(0));
   const versions = expected === '*' ? null : expected;
-  const saved = (await tx.query(mayBeNew ? upsertState : updateState, [wallet, gameId, JSON.stringify(state), versions]))[0];
+  const saved = (await tx.query(mayBeNew ? upsertState : updateState, [wallet, gameId, state, versions]))[0];
   if (!saved) throw staleVersion();
   tx.emit(gameState, { gameId, version: saved.version }, wallet);
   return saved;

@@ -27,6 +27,9 @@ const lockBattles = statement('lock_battles_of_scores', `select pg_advisory_xact
  */
 export const tryLockBattle = (id: string): string => `pg_try_advisory_xact_lock(${lockKeyOf(id)})`;
 
+/** A change of a score for which an activity is appended. */
+export type ScoreChange = 'score' | 'void' | 'restore' | 'second-void';
+
 /** The fields of a score that its activity contains. */
 interface ScoreActivity {
   readonly id: string;
@@ -37,10 +40,10 @@ interface ScoreActivity {
 }
 
 /**
- * Appends the activities of accepted or voided scores. Takes the shared lock of each battle that the scores name before PostgreSQL sets the time of
+ * Appends the activities of accepted, voided or restored scores. Takes the shared lock of each battle that the scores name before PostgreSQL sets the time of
  * the activities.
  */
-export async function appendScoreActivities(tx: Tx, kind: 'score' | 'void', scores: readonly ScoreActivity[]): Promise<void> {
+export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: readonly ScoreActivity[]): Promise<void> {
   const battles = [...new Set(scores.flatMap(({ battleId }) => battleId ?? []))];
   await Promise.all([
     battles.length > 0 && tx.query(lockBattles, [battles]),
@@ -48,7 +51,7 @@ export async function appendScoreActivities(tx: Tx, kind: 'score' | 'void', scor
       tx,
       scores.map(({ id, wallet, gameId, normalized, battleId }) => ({
         ...{ kind, sourceId: id, wallet, gameId, battleId },
-        amount: kind === 'score' ? normalized : -normalized,
+        amount: kind === 'score' || kind === 'restore' ? normalized : -normalized,
       })),
     ),
   ]);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recheckQuests } from '#areas/points';
 import { voidBanned } from '#jobs/points.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
@@ -45,7 +46,8 @@ export async function banWallet(app: App, wallet: string, reason: string): Promi
 export async function unbanWallet(app: App, wallet: string): Promise<void> {
   await app.tx(async (tx) => {
     const unban = changePlayer(wallet).set({ banned_at: null, ban_reason: null, scores_voided_at: null }).where('banned_at', 'is not', null);
-    if ((await run(tx, unban.returning('wallet'))).length > 0) return;
+    // While a wallet is banned, no quest is completed for it.
+    if ((await run(tx, unban.returning('wallet'))).length > 0) return await recheckQuests(tx, [wallet]);
     throw (await playerExists(tx, wallet)) ? fail(409, 'the wallet is not banned') : fail(404, 'this wallet never signed in');
   });
 }

@@ -1,81 +1,129 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gameBoard, readRanks } from '#areas/points';
+import { gameBoard, rankChanges, readPlaces } from '#areas/points';
+import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
-import type { BatchedEvent } from '#platform/events/event.ts';
-import { type RankedScore, type ScoreUpdate, scoreUpdate } from '../events.ts';
+import type { BatchedEvents, BatchedRow } from '#platform/events/event.ts';
+import { type BoardChange, boardChanges, type RecordedScore, recordedScores, scoreRecorded, scoreUpdate } from '../events.ts';
 
-/** Maximum scores in one broadcast. */
-const MAX_BROADCAST_SCORES = 100;
+/** Maximum changes in one broadcast. */
+const MAX_CHANGES = 100;
 
 /**
- * Selects the scores of a broadcast: the best score per wallet and game. Of two equal scores, selects the newer one, unless the older one is a
- * personal best. Returns personal bests before other scores, and newer scores before older ones.
- * @param updates the accepted scores that are published together, oldest first
+ * Selects the changes of a broadcast: the latest per wallet and game. If there are more than `limit`, games with few changes come first, so that as
+ * few games as possible are incomplete.
+ * @param changes the changes that are published together, oldest first
+ * @returns `latest`: every latest change; `shown`: the changes of the broadcast; `more`: the games of which not every latest change is shown
  */
-export function selectBroadcast(updates: readonly ScoreUpdate[], limit = MAX_BROADCAST_SCORES): ScoreUpdate[] {
-  const best = new Map<string, ScoreUpdate>();
-  for (const update of updates) {
-    const key = `${update.wallet} ${update.gameId}`;
-    const known = best.get(key);
-    if (known && (known.score > update.score || (known.score === update.score && known.personalBest))) continue;
-    // Deletes the entry before setting it again, so that the entry moves to the end of the map. The map is ordered by the time of the latest update.
-    best.delete(key);
-    best.set(key, update);
-  }
-  const newestFirst = [...best.values()].reverse();
-  return [...newestFirst.filter((u) => u.personalBest), ...newestFirst.filter((u) => !u.personalBest)].slice(0, limit);
+export function selectChanges(changes: readonly BoardChange[], limit = MAX_CHANGES): { latest: BoardChange[]; shown: BoardChange[]; more: string[] } {
+  const latest = [...new Map(changes.map((change) => [`${change.wallet} ${change.gameId}`, change])).values()];
+  if (latest.length <= limit) return { latest, shown: latest, more: [] };
+  const byGame = [...Map.groupBy(latest, ({ gameId }) => gameId).values()].sort((a, b) => a.length - b.length);
+  const shown = new Set(byGame.flat().slice(0, limit));
+  const more = new Set(latest.flatMap((change) => (shown.has(change) ? [] : [change.gameId])));
+  return { latest, shown: [...shown], more: [...more] };
 }
 
-type PackedUpdate = [wallet: string, gameId: string, score: number, scoreId: string, pointsAwarded: number, personalBest: 0 | 1];
+/** The items of one outbox row: recorded scores, or changes of boards. */
+interface Items {
+  readonly scores: readonly RecordedScore[];
+  readonly changes: readonly BoardChange[];
+}
 
-/** Reads the all-time ranks of wallets in their games, in the order of `entries`; null for a wallet without a rank. */
-export type RankSource = (app: App, entries: readonly { wallet: string; gameId: string }[]) => Promise<(number | null)[]>;
+/** Reads all-time ranks on the boards of games. */
+export interface RankSource {
+  /** Returns the ranks of changes of one game, at most one per wallet. */
+  ofChanges(app: App, gameId: string, changes: readonly BoardChange[]): Promise<(number | null)[]>;
+  /** Returns the places of wallets in one game; null for a place that cannot be read. */
+  ofWallets(app: App, gameId: string, wallets: readonly string[]): Promise<(Neighbourhood | null)[]>;
+}
+
+const ranksInRedis: RankSource = {
+  ofChanges: (app, gameId, changes) =>
+    rankChanges(
+      app,
+      gameBoard(gameId),
+      changes.map(({ wallet, score }) => ({ wallet, value: score })),
+    ),
+  ofWallets: (app, gameId, wallets) => readPlaces(app, gameBoard(gameId), wallets),
+};
 
 /** Delay before the ranks are read, ms. Workers update the boards in Redis shortly after they commit the scores. */
 const BOARD_DELAY_MS = 10;
 
-/** Reads the ranks from the boards in Redis, one request per game. */
-const ranksInRedis: RankSource = async (app, entries) => {
-  const found = new Map<(typeof entries)[number], number | null>();
-  await Promise.all(
-    [...Map.groupBy(entries, (entry) => entry.gameId)].map(async ([gameId, ofGame]) => {
-      const wallets = ofGame.map((entry) => entry.wallet);
-      const ranks = await readRanks(app, gameBoard(gameId), wallets);
-      for (const [i, entry] of ofGame.entries()) found.set(entry, ranks[i] ?? null);
-    }),
-  );
-  return entries.map((entry) => found.get(entry) ?? null);
-};
+/** Finds a value by wallet and game. */
+class PerLine<T> {
+  readonly #values = new Map<string, T>();
+  set({ wallet, gameId }: { wallet: string; gameId: string }, value: T): void {
+    this.#values.set(`${wallet} ${gameId}`, value);
+  }
+  get({ wallet, gameId }: { wallet: string; gameId: string }): T | null {
+    return this.#values.get(`${wallet} ${gameId}`) ?? null;
+  }
+}
+
+type PackedScore = Omit<RecordedScore, 'wallet'> & { rank: Neighbourhood | null };
+type PackedRow = { at: string; scores: [wallet: string, score: PackedScore][] };
 
 /**
- * Returns the functions that publish `score_update` events. The functions send the full update of each score to the wallet of the score, and
- * broadcast the best of the scores that are published together, with their ranks.
- * @param rankSource function that reads the ranks
+ * Returns the functions that publish `score_recorded`, each score to its own wallet, and `score_update`, the changes of boards to all subscribers.
+ * @param ranks functions that read the ranks
  */
-export const scoreBroadcast = (app: App, rankSource: RankSource = ranksInRedis): BatchedEvent<ScoreUpdate> => ({
-  type: scoreUpdate,
-  items: (payload) => scoreUpdate.payload.parse(payload).updates,
-  pack(at, updates) {
-    const packed: PackedUpdate[] = updates.map((u) => [u.wallet, u.gameId, u.score, u.scoreId, u.pointsAwarded, u.personalBest ? 1 : 0]);
-    return JSON.stringify({ at, updates: packed });
+export const scoreEvents = (app: App, ranks: RankSource = ranksInRedis): BatchedEvents<Items> => ({
+  own: scoreRecorded,
+  shared: scoreUpdate,
+  parse: (type, payload) =>
+    type === scoreRecorded.type ? { ...recordedScores.payload.parse(payload), changes: [] } : { ...boardChanges.payload.parse(payload), scores: [] },
+  async encode(rows) {
+    const changes = rows.flatMap(({ items }) => items.changes);
+    const scores = rows.flatMap(({ items }) => items.scores);
+    if (changes.length === 0 && scores.length === 0) return { own: rows.map(() => ''), shared: null };
+    await sleep(BOARD_DELAY_MS);
+    const { latest, shown, more } = selectChanges(changes);
+    const rankOf = await readByGame(app, latest, (gameId, lines) => ranks.ofChanges(app, gameId, lines));
+    const wallets = [...new Map(scores.map(({ wallet, gameId }) => [`${wallet} ${gameId}`, { wallet, gameId }])).values()];
+    const placeOf = await readByGame(app, wallets, (gameId, lines) =>
+      ranks.ofWallets(
+        app,
+        gameId,
+        lines.map(({ wallet }) => wallet),
+      ),
+    );
+    const updates = shown.map((change) => ({ ...change, rank: rankOf.get(change) }));
+    return {
+      own: rows.map((row) => (row.items.scores.length === 0 ? '' : JSON.stringify(pack(row, placeOf)))),
+      shared: updates.length === 0 ? null : { updates, ...(more.length > 0 ? { more } : {}) },
+    };
   },
   unpack(text, wanted) {
-    const { at, updates }: { at: string; updates: PackedUpdate[] } = JSON.parse(text);
-    return updates.flatMap(([wallet, gameId, score, scoreId, pointsAwarded, personalBest], i) => {
-      if (!wanted(wallet)) return [];
-      const update: ScoreUpdate = { wallet, gameId, score, scoreId, pointsAwarded, personalBest: personalBest === 1 };
-      return [{ wallet, index: i + 1, at, payload: { updates: [update] } }];
-    });
-  },
-  async broadcast(updates) {
-    const shown = selectBroadcast(updates);
-    await sleep(BOARD_DELAY_MS);
-    // Publishes the scores without ranks if the ranks cannot be read, so that other events are not delayed.
-    const ranks = await rankSource(app, shown).catch((err: unknown) => {
-      app.log.warn({ err }, 'ranks cannot be read; scores are broadcast without them');
-      return [];
-    });
-    const ranked = shown.map(({ wallet, gameId, score }, i): RankedScore => ({ wallet, gameId, score, rank: ranks[i] ?? null }));
-    return { updates: ranked };
+    const { at, scores }: PackedRow = JSON.parse(text);
+    return scores.flatMap(([wallet, payload], i) => (wanted(wallet) ? [{ wallet, index: i + 1, at, payload }] : []));
   },
 });
+
+const pack = ({ at, items }: BatchedRow<Items>, placeOf: PerLine<Neighbourhood>): PackedRow => ({
+  at,
+  scores: items.scores.map(({ wallet, ...score }) => [wallet, { ...score, rank: placeOf.get({ wallet, gameId: score.gameId }) }]),
+});
+
+/**
+ * Reads values of lines, one call per game. The values are missing if they cannot be read, so that other events are not delayed.
+ * @param read function that returns the values of the lines of one game, in their order
+ */
+async function readByGame<Line extends { wallet: string; gameId: string }, T>(
+  app: App,
+  lines: readonly Line[],
+  read: (gameId: string, lines: readonly Line[]) => Promise<(T | null)[]>,
+): Promise<PerLine<T>> {
+  const found = new PerLine<T>();
+  const readGame = async (gameId: string, ofGame: readonly Line[]) => {
+    const values = await read(gameId, ofGame);
+    for (const [i, line] of ofGame.entries()) {
+      const value = values[i];
+      if (value !== null && value !== undefined) found.set(line, value);
+    }
+  };
+  await Promise.all([...Map.groupBy(lines, ({ gameId }) => gameId)].map(([gameId, ofGame]) => readGame(gameId, ofGame))).catch((err: unknown) =>
+    app.log.warn({ err }, 'ranks cannot be read; scores are published without them'),
+  );
+  return found;
+}

@@ -2,12 +2,13 @@ import {
   appendPoints,
   countScores,
   gameBoard,
-  grantPoints,
   type LedgerEntry,
   lockPlayers,
+  type Mode,
   type OpenDay,
   openDay,
   raiseBests,
+  returnPoints,
   saveEarnings,
   scheduleRefresh,
 } from '#areas/points';
@@ -15,34 +16,35 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { scoreDecided } from '../events.ts';
+import { type BoardChange, boardChanges, scoreDecided } from '../events.ts';
 import { earnsRewards, type Game } from '../games/definition.ts';
-import { appendScoreActivities } from './activities.ts';
+import { appendScoreActivities, type ScoreChange } from './activities.ts';
+import { awardPoints } from './award.ts';
 import { recomputeBests } from './bests.ts';
 import { lockScores, type ScoreToDecide } from './moderation.ts';
-import { pointsFor } from './record.ts';
 import type { ScoreStatus } from './schemas.ts';
 
 const decide = statement(
   'decide_scores',
   `with score as (
-     update scores s set status = d.status, points = d.points, personal_best = d.personal_best, day = d.day, decided_at = $1, decided_by = $2,
+     update scores s set status = d.status, points = d.points, no_points_reason = d.no_points_reason, personal_best = d.personal_best, day = d.day, decided_at = $1, decided_by = $2,
             reasons = case when $3::text is null then s.reasons else s.reasons || $3::text end
-     from unnest($4::uuid[], $5::text[], $6::int[], $7::bool[], $8::int[]) as d(id, status, points, personal_best, day)
-     where s.id = d.id returning s.game_id, s.normalized, s.status)
+     from unnest($4::uuid[], $5::text[], $6::int[], $7::bool[], $8::int[], $9::text[]) as d(id, status, points, personal_best, day, no_points_reason)
+     where s.id = d.id returning s.game_id, s.normalized, s.status, s.mode)
    insert into game_counters as c (game_id, shard, scores, score_sum)
    select game_id, 0, sum(case status when 'accepted' then 1 when 'voided' then -1 end), sum(case status when 'accepted' then normalized when 'voided' then -normalized end)
-   from score where status in ('accepted', 'voided') group by game_id order by game_id
+   from score where status in ('accepted', 'voided') and mode = 'regular' group by game_id order by game_id
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
 /** Author and reason of a decision. The author is the name of an admin token, or `ban`. */
-interface Decision {
+export interface Decision {
   by: string;
   reason: string | undefined;
 }
 
-async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (ScoreToDecide & { status: ScoreStatus })[]): Promise<void> {
+/** Writes the new state of decided scores, and counts the accepted and voided ones. */
+export async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (ScoreToDecide & { status: ScoreStatus })[]): Promise<void> {
   await tx.query(decide, [
     open.at.toISOString(),
     decision.by,
@@ -52,14 +54,28 @@ async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly
     scores.map((s) => s.points),
     scores.map((s) => s.personalBest),
     scores.map((s) => s.day),
+    scores.map((s) => s.noPointsReason),
   ]);
 }
 
-function report(tx: Tx, score: ScoreToDecide, decision: 'accepted' | 'rejected' | 'voided', points: number, reason: string | undefined): void {
+/** Tells the wallet of a score about a decision. */
+export function report(
+  tx: Tx,
+  score: ScoreToDecide,
+  decision: 'accepted' | 'rejected' | 'voided' | 'restored',
+  points: number,
+  reason: string | undefined,
+): void {
   tx.emit(scoreDecided, { scoreId: score.id, gameId: score.gameId, decision, pointsAwarded: points, ...(reason ? { reason } : {}) }, score.wallet);
 }
 
-const entryOf = (score: ScoreToDecide, reason: 'score' | 'void', points: number, rewards: boolean): LedgerEntry => ({
+/** Tells all subscribers that a wallet's line on the public all-time board of a game changed. Ignores lines that did not change. */
+export function reportBoards(tx: Tx, changes: readonly (BoardChange & { mode: Mode; before: number })[]): void {
+  const shown = changes.filter(({ mode, before, score }) => mode === 'regular' && score !== (before || null));
+  if (shown.length > 0) tx.emit(boardChanges, { changes: shown.map(({ wallet, gameId, score }) => ({ wallet, gameId, score })) });
+}
+
+export const entryOf = (score: ScoreToDecide, reason: ScoreChange, points: number, rewards: boolean): LedgerEntry => ({
   wallet: score.wallet,
   mode: score.mode,
   kind: 'game',
@@ -87,26 +103,28 @@ export async function decideScore(app: App, game: Game, scoreId: string, verdict
     }
     const player = score.player;
     if (player.banned) throw fail(409, 'decision must be reject: the wallet is banned');
-    const points = grantPoints(player, open, game.id, pointsFor(game, score.normalized), {
-      game: game.caps.dailyPoints,
-      all: app.config.dailyPointsCap,
-    });
+    const award = awardPoints(app, player, open, game, score.normalized);
+    const { points } = award;
     countScores(player, score.mode, game.id, 1, points);
     const board = gameBoard(game.id);
     const changed = await raiseBests(tx, open.day, [{ board, mode: score.mode, wallet: score.wallet, value: score.normalized }]);
     const personalBest = score.normalized > score.best;
-    await write(tx, open, decision, [{ ...score, status: 'accepted', points, personalBest, day: open.day }]);
+    await write(tx, open, decision, [{ ...score, status: 'accepted', ...award, personalBest, day: open.day }]);
     await saveEarnings(tx, [player]);
     if (points > 0) changed.push(...(await appendPoints(tx, open, [entryOf(score, 'score', points, earnsRewards(game))])));
     await appendScoreActivities(tx, 'score', [score]);
     report(tx, score, 'accepted', points, decision.reason);
+    const { wallet, mode, best } = score;
+    reportBoards(tx, [{ wallet, gameId: game.id, score: Math.max(best, score.normalized) || null, mode, before: best }]);
     await scheduleRefresh(tx, changed);
   });
 }
 
+const voidOf = (score: ScoreToDecide) => (score.restored ? 'second-void' : 'void');
+
 /**
  * Voids accepted scores of one wallet, and recomputes the wallet's best scores. Appends negative ledger rows of the current day, with the `rewards`
- * flag of the original rows. Ignores scores of other wallets, and scores that are not accepted.
+ * flag of the original rows. Gives back the points of the day's caps if the score is of the current day. Ignores scores of other wallets, and scores that are not accepted.
  * @returns the number of voided scores
  */
 export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly string[], decision: Decision): Promise<number> {
@@ -121,19 +139,29 @@ export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly stri
     scores.map((score) => ({ ...score, status: 'voided' })),
   );
   if (player) {
-    for (const score of scores) countScores(player, score.mode, score.gameId, -1, -score.points);
+    for (const score of scores) {
+      countScores(player, score.mode, score.gameId, -1, -score.points);
+      returnPoints(player, score.day, score.gameId, score.points);
+    }
     await saveEarnings(tx, [player]);
   }
   const paid = scores.filter((score) => score.points > 0);
   const changed = await appendPoints(
     tx,
     open,
-    paid.map((score) => entryOf(score, 'void', -score.points, score.rewards)),
+    paid.map((score) => entryOf(score, voidOf(score), -score.points, score.rewards)),
   );
   for (const [gameId, ofGame] of Map.groupBy(scores, (score) => score.gameId)) {
-    for (const mode of new Set(ofGame.map((score) => score.mode))) changed.push(...(await recomputeBests(tx, gameId, mode, wallet)));
+    for (const [mode, [first]] of Map.groupBy(ofGame, (score) => score.mode)) {
+      const bests = await recomputeBests(tx, gameId, mode, wallet);
+      changed.push(...bests);
+      reportBoards(
+        tx,
+        bests.map((row) => ({ wallet, gameId, score: row.total || null, mode, before: first?.best ?? 0 })),
+      );
+    }
   }
-  await appendScoreActivities(tx, 'void', scores);
+  for (const [kind, ofKind] of Map.groupBy(scores, voidOf)) await appendScoreActivities(tx, kind, ofKind);
   for (const score of scores) report(tx, score, 'voided', -score.points, decision.reason);
   await scheduleRefresh(tx, changed);
   return scores.length;
@@ -152,7 +180,11 @@ export async function voidScore(app: App, scoreId: string, decision: Decision): 
   });
 }
 
-async function lockOne(tx: Tx, scoreId: string) {
+/**
+ * Locks a score and its wallet.
+ * @throws 404 when the score does not exist
+ */
+export async function lockOne(tx: Tx, scoreId: string) {
   const found = (await lockScores(tx, [scoreId], 'unlocked'))[0];
   if (!found) throw fail(404, 'no such score');
   const player = (await lockPlayers(tx, [found.wallet])).get(found.wallet);

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Mode } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import type { Game } from '../games/definition.ts';
 import type { HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
@@ -8,6 +9,8 @@ export interface Play {
   id: string;
   wallet: string;
   gameId: string;
+  /** Mode in which the wallet played when it started the play. */
+  mode: Mode;
   startedAt: Date;
 }
 

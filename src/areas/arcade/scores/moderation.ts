@@ -4,6 +4,7 @@ import { isoInstant, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from '../build.ts';
+import { type Award, presentPoints } from './award.ts';
 import type { ScoreDetail, ScoreStatus } from './schemas.ts';
 
 /** The fields of a score that a decision needs. */
@@ -14,18 +15,22 @@ export interface ScoreToDecide {
   status: ScoreStatus;
   normalized: number;
   points: number;
+  noPointsReason: Award['noPointsReason'];
   personalBest: boolean;
   mode: Mode;
   battleId: string | null;
   day: number;
   /** Whether the score's points count for reward epochs; false when the score has no points. */
   rewards: boolean;
+  /** Whether a void of the score was undone before. */
+  restored: boolean;
   /** The wallet's all-time best score in the game at the time of this read. */
   best: number;
 }
 
-const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.personal_best as "personalBest", s.mode, s.battle_id as "battleId", s.day,
+const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.no_points_reason as "noPointsReason", s.personal_best as "personalBest", s.mode, s.battle_id as "battleId", s.day,
   coalesce((select rewards from ledger l where l.source_id = s.id::text and l.source = 'score' and l.wallet = s.wallet and l.reason = 'score' and l.mode = s.mode), false) as rewards,
+  exists (select from score_restorations r where r.score_id = s.id) as restored,
   coalesce((select total from standings b where b.board = 'game:' || s.game_id and b.mode = s.mode and b.wallet = s.wallet), 0)::float8 as best`;
 const select = statement<ScoreToDecide>('select_scores_to_decide', `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id`);
 const lock = statement<ScoreToDecide>(
@@ -44,13 +49,28 @@ export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' |
 const detail = build
   .selectFrom('scores')
   .select(['id as scoreId', 'wallet', 'game_id as gameId', 'status', sql<number>`score::float8`.as('score'), 'normalized as normalizedScore'])
-  .select(['points as pointsAwarded', 'mode', 'play_id as playId', 'duration_ms as durationMs', 'reasons', isoInstant('at').as('submittedAt')])
+  .select([
+    'points',
+    'no_points_reason as noPointsReason',
+    'mode',
+    'play_id as playId',
+    'duration_ms as durationMs',
+    'reasons',
+    isoInstant('at').as('submittedAt'),
+  ])
   .select([isoInstant<string | null>('decided_at').as('decidedAt'), 'decided_by as decidedBy']);
+
+/** Reads the scores of a query with the points that they give in their present state. */
+const readDetails = async (db: Queryable, query: typeof detail): Promise<ScoreDetail[]> =>
+  (await run(db, query)).map(({ points, noPointsReason, ...score }) => ({
+    ...score,
+    ...presentPoints({ status: score.status, points, noPointsReason }),
+  }));
 
 /** Reads a page of the held scores, oldest first, and the number of all held scores. */
 export async function listHeldScores(db: Queryable, limit: number, offset: number): Promise<{ scores: ScoreDetail[]; total: number }> {
   const [scores, [count]] = await Promise.all([
-    run(db, detail.where('status', '=', 'held').orderBy('at').orderBy('id').limit(limit).offset(offset)),
+    readDetails(db, detail.where('status', '=', 'held').orderBy('at').orderBy('id').limit(limit).offset(offset)),
     run(db, build.selectFrom('scores').select(sql<number>`count(*)::int`.as('n')).where('status', '=', 'held')),
   ]);
   return { scores, total: count?.n ?? 0 };
@@ -58,5 +78,5 @@ export async function listHeldScores(db: Queryable, limit: number, offset: numbe
 
 /** Reads a score with the details that moderators see; undefined when the score does not exist. */
 export async function readScore(db: Queryable, scoreId: string): Promise<ScoreDetail | undefined> {
-  return (await run(db, detail.where('id', '=', scoreId)))[0];
+  return (await readDetails(db, detail.where('id', '=', scoreId)))[0];
 }

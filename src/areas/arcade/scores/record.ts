@@ -1,8 +1,9 @@
 import {
   appendPoints,
   countScores,
+  type DailyPoints,
   gameBoard,
-  grantPoints,
+  hasTally,
   lockPlayers,
   type OpenDay,
   openDay,
@@ -17,15 +18,18 @@ import type { Submission } from '#jobs/scores.ts';
 import { normalize } from '#lib/normalization.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { scoreHeld, scoreUpdate } from '../events.ts';
+import { boardChanges, recordedScores, scoreHeld } from '../events.ts';
 import { earnsRewards, type Game } from '../games/definition.ts';
 import { evaluateHeartbeats, type HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
 import { appendScoreActivities, type BattleRefusal } from './activities.ts';
+import { awardPoints, leftToday } from './award.ts';
 import { evaluateSubmission, type Play } from './evaluate.ts';
-import { insertNewScores, readEarlier, readPlays, type ScoreRow } from './rows.ts';
+import { insertNewScores, readEarlier, readPlays, receiptOf, type ScoreRow } from './rows.ts';
 
 /** The result of a submission: an error, or the row of the score. The row is new, or it is an earlier row with the same play or idempotency key. */
-export type SubmissionResult = { submission: Submission; row: ScoreRow } | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
+export type SubmissionResult =
+  | { submission: Submission; row: ScoreRow; leftToday: DailyPoints }
+  | { submission: Submission; status: 400 | 403 | 404 | 409; error: string };
 
 /** The data that the evaluation of submissions needs. */
 interface Evidence {
@@ -115,6 +119,9 @@ class ScoreBatch {
   readonly #evidence: Evidence;
   readonly #known = new Map<string, ScoreRow>();
   readonly #bests = new Map<string, number>();
+  /** Points that each new score left of the daily caps, by score id. */
+  readonly #left = new Map<string, DailyPoints>();
+  readonly #uncounted = { games: [] as string[], players: [] as { gameId: string; wallet: string }[] };
 
   constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly WalletBest[]) {
     this.#app = app;
@@ -156,14 +163,24 @@ class ScoreBatch {
     const row = this.#score(game, player, submission, verdict.verdict === 'held' ? verdict.reasons : null);
     this.newRows.push(row);
     this.#remember(row);
-    return { submission, row };
+    this.#countPlay(player, row, play);
+    if (row.status === 'accepted') countScores(player, row.mode, game.id, 1, row.points);
+    this.#left.set(row.id, leftToday(this.#app, player, this.#open, game));
+    return { submission, row, leftToday: this.#leftAfter(row) };
   }
 
   #repeat(submission: Submission, earlier: ScoreRow): SubmissionResult {
     if (earlier.wallet !== submission.wallet) return { submission, status: 400, error: 'playId must name a play that you started in this game' };
-    if (earlier.bodyHash === submission.bodyHash) return { submission, row: earlier };
+    if (earlier.bodyHash === submission.bodyHash) return { submission, row: earlier, leftToday: this.#leftAfter(earlier) };
     const field = earlier.playId !== null && earlier.playId === submission.playId ? 'playId' : 'Idempotency-Key';
     return { submission, status: 409, error: `${field} was used before with another score` };
+  }
+
+  /** Returns the points that the daily caps leave: after a new score, or at present for an earlier score. */
+  #leftAfter(row: ScoreRow): DailyPoints {
+    const [game, player] = [this.#evidence.games.get(row.gameId), this.#players.get(row.wallet)];
+    if (!game || !player) throw new Error('the game or the player of a score is missing');
+    return this.#left.get(row.id) ?? leftToday(this.#app, player, this.#open, game);
   }
 
   #score(game: Game, player: Player, s: Submission, held: string[] | null): ScoreRow {
@@ -171,9 +188,7 @@ class ScoreBatch {
     const board = `${gameBoard(game.id)} ${player.mode} ${s.wallet}`;
     const personalBest = held === null && normalized > (this.#bests.get(board) ?? 0);
     if (personalBest) this.#bests.set(board, normalized);
-    const caps = { game: game.caps.dailyPoints, all: this.#app.config.dailyPointsCap };
-    const points = held === null ? grantPoints(player, this.#open, game.id, pointsFor(game, normalized), caps) : 0;
-    if (held === null) countScores(player, player.mode, game.id, 1, points);
+    const award = held === null ? awardPoints(this.#app, player, this.#open, game, normalized) : { points: 0, noPointsReason: null };
     return {
       id: s.id,
       wallet: s.wallet,
@@ -184,7 +199,7 @@ class ScoreBatch {
       bodyHash: s.bodyHash,
       score: s.score,
       normalized,
-      points,
+      ...award,
       personalBest,
       status: held === null ? 'accepted' : 'held',
       reasons: held ?? [],
@@ -194,6 +209,13 @@ class ScoreBatch {
     };
   }
 
+  /** Counts a score in regular mode as a play of its own, unless the start of its play was counted. */
+  #countPlay(player: Player, { gameId, wallet, mode }: ScoreRow, play: Play | undefined): void {
+    if (mode !== 'regular' || play?.mode === 'regular') return;
+    this.#uncounted.games.push(gameId);
+    if (!hasTally(player, mode, gameId)) this.#uncounted.players.push({ gameId, wallet });
+  }
+
   async write(tx: Tx): Promise<StandingRow[]> {
     if (this.newRows.length === 0) return [];
     const accepted = this.newRows.filter((row) => row.status === 'accepted');
@@ -201,7 +223,7 @@ class ScoreBatch {
     this.#report(tx, accepted);
     // Sends the statements in one round trip. PostgreSQL runs them in the order of this list.
     const [, , sums, bests] = await Promise.all([
-      insertNewScores(tx, this.#open, this.newRows),
+      insertNewScores(tx, this.#open, this.newRows, this.#uncounted),
       saveEarnings(
         tx,
         [...new Set(accepted.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
@@ -236,22 +258,15 @@ class ScoreBatch {
   }
 
   #report(tx: Tx, accepted: readonly ScoreRow[]): void {
-    const updates = accepted
-      .filter((row) => row.mode === 'regular')
-      .map((row) => ({
-        wallet: row.wallet,
-        gameId: row.gameId,
-        score: row.normalized,
-        scoreId: row.id,
-        pointsAwarded: row.points,
-        personalBest: row.personalBest,
-      }));
-    if (updates.length > 0) tx.emit(scoreUpdate, { updates });
+    tx.emit(recordedScores, {
+      scores: this.newRows.map((row) => ({ wallet: row.wallet, gameId: row.gameId, ...receiptOf(row, this.#leftAfter(row)) })),
+    });
+    const bests = accepted.filter((row) => row.mode === 'regular' && row.personalBest);
+    if (bests.length > 0) {
+      tx.emit(boardChanges, { changes: bests.map(({ wallet, gameId, normalized }) => ({ wallet, gameId, score: normalized })) });
+    }
     for (const row of this.newRows) {
       if (row.status === 'held') tx.emit(scoreHeld, { scoreId: row.id, gameId: row.gameId, reasons: row.reasons }, row.wallet);
     }
   }
 }
-
-/** Returns the points of a normalized score before caps: `floor(normalized × pointsPer10000 / 10000)`. */
-export const pointsFor = (game: Game, normalized: number): number => Math.floor((normalized * game.pointsPer10000) / 10_000);

@@ -2,6 +2,7 @@ import { applyToBoard, gameBoard, readRank } from '#areas/points';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
 import type { RecordedBatch, SubmissionResult } from './record.ts';
+import { receiptOf } from './rows.ts';
 import type { ScoreOutcome } from './schemas.ts';
 
 /**
@@ -30,18 +31,11 @@ export async function respond(app: App, batch: RecordedBatch): Promise<{ id: str
 
 function outcome(entry: SubmissionResult, places: ReadonlyMap<string, Neighbourhood>): ScoreOutcome {
   if (!('row' in entry)) return { status: entry.status, error: entry.error };
-  const { row } = entry;
+  const { row, leftToday } = entry;
   const rank = places.get(`${gameBoard(row.gameId)} ${row.wallet}`);
   if (!rank) return { status: 503, error: 'the score is recorded, but its rank cannot be read at the moment: send the same score again' };
   return {
     status: 200,
-    receipt: {
-      scoreId: row.id,
-      status: row.status,
-      normalizedScore: row.normalized,
-      pointsAwarded: row.points,
-      personalBest: row.personalBest,
-      rank,
-    },
+    receipt: { ...receiptOf(row, leftToday), rank },
   };
 }

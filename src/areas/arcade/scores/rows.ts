@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { COUNTER_SHARDS, type Mode, type OpenDay } from '#areas/points';
+import { COUNTER_SHARDS, type DailyPoints, type Mode, type OpenDay } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { type Award, presentPoints } from './award.ts';
 import type { Play } from './evaluate.ts';
-import type { ScoreStatus } from './schemas.ts';
+import type { ScoreReceipt, ScoreStatus } from './schemas.ts';
 
 /** A row of the table `scores`. */
 export interface ScoreRow {
@@ -19,6 +20,8 @@ export interface ScoreRow {
   score: number;
   normalized: number;
   points: number;
+  /** Why an accepted score gave no points; null when it gave points, and for a score that was never accepted. */
+  noPointsReason: Award['noPointsReason'];
   personalBest: boolean;
   status: ScoreStatus;
   reasons: string[];
@@ -27,21 +30,33 @@ export interface ScoreRow {
   battleId: string | null;
 }
 
-const selectPlays = statement<{ id: string; wallet: string; game_id: string; started_at: string }>(
+/** Returns the response to the submission of a score, without the rank. */
+export const receiptOf = (row: ScoreRow, leftToday: DailyPoints): Omit<ScoreReceipt, 'rank'> => ({
+  scoreId: row.id,
+  status: row.status,
+  normalizedScore: row.normalized,
+  ...presentPoints(row),
+  leftToday,
+  personalBest: row.status === 'accepted' && row.personalBest,
+});
+
+const selectPlays = statement<{ id: string; wallet: string; game_id: string; mode: Mode; started_at: string }>(
   'select_plays',
   `select p.* from unnest($1::uuid[]) as k(id), lateral (
-     select id, wallet, game_id, ${instant('started_at')} as started_at from plays where id = k.id offset 0) p`,
+     select id, wallet, game_id, mode, ${instant('started_at')} as started_at from plays where id = k.id offset 0) p`,
 );
 
 /** Reads plays by id. Takes no lock, because these columns never change. */
 export async function readPlays(db: Queryable, ids: readonly string[]): Promise<Map<string, Play>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query(selectPlays, [ids]);
-  return new Map(rows.map((row) => [row.id, { id: row.id, wallet: row.wallet, gameId: row.game_id, startedAt: new Date(row.started_at) }]));
+  return new Map(
+    rows.map((row) => [row.id, { id: row.id, wallet: row.wallet, gameId: row.game_id, mode: row.mode, startedAt: new Date(row.started_at) }]),
+  );
 }
 
 const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion", play_id as "playId", idempotency_key as "idempotencyKey",
-  encode(body_hash, 'hex') as "bodyHash", score::float8 as score, normalized, points, personal_best as "personalBest", status, reasons, mode,
+  encode(body_hash, 'hex') as "bodyHash", score::float8 as score, normalized, points, no_points_reason as "noPointsReason", personal_best as "personalBest", status, reasons, mode,
   duration_ms as "durationMs", battle_id as "battleId"`;
 
 const selectEarlier = statement<ScoreRow>(
@@ -69,22 +84,37 @@ export async function readEarlier(tx: Tx, submissions: readonly Submission[]): P
 const insertScores = statement(
   'insert_scores',
   `with score as (
-     insert into scores (id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, personal_best,
-                         status, reasons, mode, duration_ms, battle_id, day, at)
-     select id, wallet, game_id, game_version, play_id, idempotency_key, decode(body_hash, 'hex'), score, normalized, points, personal_best,
-            status, case when reasons is null then '{}' else array(select jsonb_array_elements_text(reasons)) end, mode, duration_ms, battle_id, $1::int, $2::timestamptz
-     from unnest($4::uuid[], $5::text[], $6::text[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::int8[], $12::int[], $13::int[], $14::bool[],
-                 $15::text[], $16::jsonb[], $17::text[], $18::int[], $19::uuid[])
-       as s(id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, personal_best,
-            status, reasons, mode, duration_ms, battle_id)
-     returning game_id, normalized, status)
-   insert into game_counters as c (game_id, shard, scores, score_sum)
-   select game_id, $3::smallint, count(*), sum(normalized) from score where status = 'accepted' group by game_id order by game_id
-   on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
+     insert into scores (id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, no_points_reason,
+                         personal_best, status, reasons, mode, duration_ms, battle_id, day, at)
+     select id, wallet, game_id, game_version, play_id, idempotency_key, decode(body_hash, 'hex'), score, normalized, points, no_points_reason,
+            personal_best, status, case when reasons is null then '{}' else array(select jsonb_array_elements_text(reasons)) end, mode, duration_ms, battle_id, $1::int, $2::timestamptz
+     from unnest($4::uuid[], $5::text[], $6::text[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::int8[], $12::int[], $13::int[], $14::text[],
+                 $15::bool[], $16::text[], $17::jsonb[], $18::text[], $19::int[], $20::uuid[])
+       as s(id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, no_points_reason,
+            personal_best, status, reasons, mode, duration_ms, battle_id)
+     returning game_id, normalized, status, mode),
+   player as (
+     insert into game_players (game_id, wallet) select * from unnest($22::text[], $23::text[]) order by 1, 2 on conflict do nothing returning game_id),
+   change as (
+     select game_id, 0 as plays, 0 as players, 1 as scores, normalized from score where status = 'accepted' and mode = 'regular'
+     union all select game_id, 1, 0, 0, 0 from unnest($21::text[]) as own_play(game_id)
+     union all select game_id, 0, 1, 0, 0 from player)
+   insert into game_counters as c (game_id, shard, plays, players, scores, score_sum)
+   select game_id, $3::smallint, sum(plays), sum(players), sum(scores), sum(normalized) from change group by game_id order by game_id
+   on conflict (game_id, shard) do update set plays = c.plays + excluded.plays, players = c.players + excluded.players,
+     scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
-/** Inserts new scores, and adds the accepted ones to the game counters. */
-export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[]): Promise<void> {
+/** Plays and players that the start of a play did not count, because the score names no play, or the wallet started the play in beta mode. */
+export interface UncountedPlays {
+  /** Ids of the games, one per play. */
+  readonly games: readonly string[];
+  /** Wallets that may have no earlier play in the game. */
+  readonly players: readonly { readonly gameId: string; readonly wallet: string }[];
+}
+
+/** Inserts new scores, and adds the accepted scores in regular mode and the uncounted plays to the game counters. */
+export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[], uncounted: UncountedPlays): Promise<void> {
   if (rows.length === 0) return;
   await tx.query(insertScores, [
     open.day,
@@ -100,11 +130,15 @@ export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly Scor
     rows.map((r) => r.score),
     rows.map((r) => r.normalized),
     rows.map((r) => r.points),
+    rows.map((r) => r.noPointsReason),
     rows.map((r) => r.personalBest),
     rows.map((r) => r.status),
     rows.map((r) => (r.reasons.length === 0 ? null : JSON.stringify(r.reasons))),
     rows.map((r) => r.mode),
     rows.map((r) => r.durationMs),
     rows.map((r) => r.battleId),
+    uncounted.games,
+    uncounted.players.map(({ gameId }) => gameId),
+    uncounted.players.map(({ wallet }) => wallet),
   ]);
 }

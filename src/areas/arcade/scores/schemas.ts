@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { SCALE } from '#lib/normalization.ts';
-import { Count, Id, Instant, line, Slug, Wallet } from '#lib/scalars.ts';
+import { Count, Id, Instant, line, RawScore, Slug, Wallet } from '#lib/scalars.ts';
 
 /** The request body of `POST /arcade/score`. */
 export const ScoreRequest = z
   .strictObject({
     gameId: Slug,
-    score: z.int('must be an integer').meta({ description: 'Raw score, from min to max of the game’s normalization.' }),
+    score: RawScore.meta({ description: 'Raw score, from min to max of the game’s normalization.' }),
     playId: Id.optional().meta({ description: 'Id of the play. Required unless the game’s verification is none.' }),
     durationMs: z
       .int()
@@ -32,7 +32,17 @@ export type ScoreRequest = z.output<typeof ScoreRequest>;
 export const ScoreStatus = z.enum(['accepted', 'held', 'rejected', 'voided']).meta({ id: 'ScoreStatus' });
 export type ScoreStatus = z.infer<typeof ScoreStatus>;
 
-const ScoreRank = z
+export const NoPointsReason = z.enum(['held', 'rejected', 'voided', 'game-earns-nothing', 'low-score', 'game-cap', 'daily-cap']).meta({
+  id: 'NoPointsReason',
+  description:
+    'Why a score gives no points. held, rejected, voided: the score is not accepted. game-earns-nothing: no score of the game gives points. low-score: the normalized score is below one point. ' +
+    'game-cap: the wallet had reached the daily cap of the game. daily-cap: it had reached the daily cap over all games.',
+});
+export type NoPointsReason = z.infer<typeof NoPointsReason>;
+
+const noPointsReason = NoPointsReason.nullable().meta({ description: 'Why `pointsAwarded` is 0; null when the score gives points.', example: null });
+
+export const ScoreRank = z
   .strictObject({
     rank: Count.nullable(),
     score: Count,
@@ -50,8 +60,17 @@ export const ScoreReceipt = z
     scoreId: Id,
     status: ScoreStatus,
     normalizedScore: z.int().min(0).max(SCALE),
-    pointsAwarded: Count,
-    personalBest: z.boolean(),
+    pointsAwarded: Count.min(0).meta({ description: 'Points that the score gives; 0 unless it is accepted, so 0 after a void.', example: 240 }),
+    noPointsReason,
+    leftToday: z
+      .strictObject({
+        game: Count.min(0).meta({ description: 'In this game. Never more than `all`.', example: 4_760 }),
+        all: Count.min(0).meta({ description: 'In all games together.', example: 49_760 }),
+      })
+      .meta({ description: 'Points that the daily caps still allow the wallet to earn on the current UTC day, after this score.' }),
+    personalBest: z
+      .boolean()
+      .meta({ description: 'Whether the score was the wallet’s best in the game when it was recorded; false unless it is accepted.' }),
     rank: ScoreRank.meta({ description: 'The wallet’s rank on the game’s all-time board, read after the commit.' }),
   })
   .meta({ id: 'ScoreReceipt' });
@@ -67,12 +86,13 @@ export const ScoreDetail = z
     wallet: Wallet,
     gameId: Slug,
     status: ScoreStatus,
-    score: z.int(),
-    normalizedScore: z.int(),
-    pointsAwarded: Count,
+    score: RawScore,
+    normalizedScore: z.int().min(0).max(SCALE),
+    pointsAwarded: Count.min(0).meta({ description: 'Points that the score gives; 0 unless it is accepted, so 0 after a void.', example: 240 }),
+    noPointsReason,
     mode: z.enum(['regular', 'beta']),
     playId: Id.nullable(),
-    durationMs: z.int().nullable(),
+    durationMs: Count.nullable(),
     reasons: z.array(z.string()),
     submittedAt: Instant,
     decidedAt: Instant.nullable(),
@@ -84,5 +104,9 @@ export type ScoreDetail = z.infer<typeof ScoreDetail>;
 export const DecisionRequest = z
   .strictObject({ decision: z.enum(['accept', 'reject']), reason: line(200).optional() })
   .meta({ id: 'DecisionRequest', example: { decision: 'accept', reason: 'replay looks right' } });
+
+export const RestoreRequest = z
+  .strictObject({ reason: line(200) })
+  .meta({ id: 'RestoreRequest', example: { reason: 'the client was not modified' } });
 
 export const VoidRequest = z.strictObject({ reason: line(200) }).meta({ id: 'VoidRequest', example: { reason: 'modified client' } });

@@ -1,12 +1,13 @@
 import { legacyRoutes } from '../legacy/routes.ts';
 import { schedulerRoutes } from '../scheduler/routes.ts';
 import { socialRoundRoutes } from '../social/routes.ts';
+import { getOwnEntries } from './own-entries.ts';
 import { roundResultRoutes } from './results.ts';
 import { roundRoutes } from './rounds.ts';
 
 /** The lottery's endpoints, grouped by who may call them. */
 export const lotteryRoutes = {
   public: [...roundRoutes.public, ...roundResultRoutes, ...legacyRoutes.public, ...socialRoundRoutes],
-  session: legacyRoutes.session,
+  session: [...legacyRoutes.session, getOwnEntries],
   admin: [...roundRoutes.admin, ...schedulerRoutes],
 };

@@ -9,7 +9,7 @@ export const postPaymentStatus = route({
   auth: { webhook: 'payment-status' },
   summary: 'Status report of the orchestrator about one of its payments',
   description:
-    'The report is stored, acknowledged and processed later. It must name a payment of the orchestrator, with the same wallet, amount and currency. A report with an older timestamp is ignored. A completed payment can only become reversed. The transactionSignature of a completed payment is checked on the chain.',
+    'Every signed JSON object is stored, acknowledged and processed later; the list of deliveries shows the verdict. A delivery of an unknown type has no effect. A report must name a payment of the orchestrator, with the same wallet, amount and currency. A report with an older timestamp is ignored. A completed payment can only become reversed. The transactionSignature of a completed payment is checked on the chain.',
   body: PaymentStatus,
   returns: { 200: Acknowledged },
   fails: [409],

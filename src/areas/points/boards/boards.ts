@@ -4,31 +4,50 @@ import type { App } from '#platform/app.ts';
 import type { StandingRow } from '../standings.ts';
 import { redisRunId } from './redis-run-id.ts';
 import { applyBoard, neighbourhoodOf } from './scripts.ts';
+import { boardKindOf } from './values.ts';
 
 /**
  * Returns the Redis keys of a board. A board is a sorted copy of the standings in regular mode; it can be rebuilt from the database at any time. All
  * keys of a board share a hash tag, so they are on one node of a cluster.
- *   {prefix:board:<board>}:ready         run id of the Redis server when the board was completed; missing while the board is not complete
+ *   {prefix:board:<board>}:complete      run id of the Redis server when the board was completed; missing while the board is not complete
  *   {prefix:board:<board>}:versions      hash that maps each wallet to the version of its standing in the sorted sets
  *   {prefix:board:<board>}:all           sorted set of the all-time totals
  *   {prefix:board:<board>}:day:<bucket>  sorted set of one day; expires two days after the day's end; the same for week, month, year
+ *   <sorted set>:sum                     sum of the scores in this sorted set; only on boards of points. Expires with the sorted set
  */
 export function boardKeys(prefix: string, board: string) {
   const tag = `{${prefix}:board:${board}}`;
+  const span = (name: Span, bucket: number) => (name === 'all' ? `${tag}:all` : `${tag}:${name}:${bucket}`);
   return {
-    ready: `${tag}:ready`,
+    ready: `${tag}:complete`,
     versions: `${tag}:versions`,
-    span: (span: Span, bucket: number) => (span === 'all' ? `${tag}:all` : `${tag}:${span}:${bucket}`),
+    span,
+    sum: (name: Span, bucket: number) => `${span(name, bucket)}:sum`,
   };
 }
 
 const DAY_MS = 86_400_000;
 
+/** Returns the sorted sets of a board: all time, then the periods that contain a UTC day. For a board of points, then the keys of their sums. */
+export function spanKeys(prefix: string, board: string, day: number): string[] {
+  const keys = boardKeys(prefix, board);
+  const spans = [['all', 0] as const, ...PERIODS.map((period) => [period, bucketOf(period, day)] as const)];
+  const sets = spans.map(([span, bucket]) => keys.span(span, bucket));
+  return boardKindOf(board) === 'game' ? sets : [...sets, ...spans.map(([span, bucket]) => keys.sum(span, bucket))];
+}
+
+/** Returns the newest version of each wallet's standing, because the sum of a board must count each wallet once. */
+function newestOfWallets(rows: readonly StandingRow[]): StandingRow[] {
+  const newest = new Map<string, StandingRow>();
+  for (const row of rows) if (row.version > (newest.get(row.wallet)?.version ?? 0)) newest.set(row.wallet, row);
+  return [...newest.values()];
+}
+
 /**
  * Copies standings to a board in Redis. Skips a standing if the board has the same or a newer version of this standing. So calls may be repeated, and
  * may come in any order.
  * @param day UTC day number on which the rows were written
- * @param rows the standings of this board, at most one per wallet; rows in beta mode are skipped
+ * @param rows standings; rows in beta mode and rows of other boards are skipped
  * @param wallets addresses whose all-time neighbourhoods are returned
  * @returns the neighbourhoods in the order of `wallets`; null while the board is not complete in Redis
  */
@@ -39,7 +58,7 @@ export async function applyToBoard(
   rows: readonly StandingRow[],
   wallets: readonly string[] = [],
 ): Promise<Neighbourhood[] | null> {
-  const shown = rows.filter((row) => row.mode === 'regular' && row.board === board);
+  const shown = newestOfWallets(rows.filter((row) => row.mode === 'regular' && row.board === board));
   // Uses the latest day of the rows if it is later than `day`, because another writer may have changed a row after midnight.
   const current = shown.reduce((latest, row) => Math.max(latest, row.day), day);
   const keys = boardKeys(app.config.redis.prefix, board);
@@ -50,7 +69,7 @@ export async function applyToBoard(
     for (const { period, bucket } of buckets) args.push(row[period] === bucket ? row[`${period}_value`] : '');
   }
   args.push(...wallets);
-  const all = [keys.ready, keys.versions, keys.span('all', 0), ...buckets.map(({ period, bucket }) => keys.span(period, bucket))];
+  const all = [keys.ready, keys.versions, ...spanKeys(app.config.redis.prefix, board, current)];
   const [runId, [ready, n, ...found]] = await Promise.all([redisRunId(app), applyBoard(app.redis, all, args)]);
   return ready === runId ? found.map((entry) => neighbourhoodOf(entry, n)) : null;
 }

@@ -8,7 +8,7 @@ import { boardKeys } from './boards.ts';
 import { type BoardPositions, neighbourhoodAt, type PageEntries, type PositionQuery, pageOf, positionOf } from './positions.ts';
 import { enqueueRebuilds } from './rebuild.ts';
 import { redisRunId } from './redis-run-id.ts';
-import { boardPage, boardRank, boardRanks, neighbourhoodOf, rankedWindow } from './scripts.ts';
+import { boardPage, boardRank, neighbourhoodOf, rankedWindow } from './scripts.ts';
 import { openSqlBoards, type SqlBoards } from './sql.ts';
 import type { BoardScope } from './values.ts';
 
@@ -21,7 +21,10 @@ export interface PeriodChoice {
 export interface PageRequest extends PeriodChoice {
   limit: number;
   offset: number;
-  /** Centres the page on this wallet and ignores `offset`. If the wallet is not on the board, the page begins at the top. */
+  /**
+   * Centres the page on this wallet and ignores `offset`. Near the ends of the board, the page has more lines on the other side. If the wallet is not on
+   * the board, the page begins at the top.
+   */
   around?: string | undefined;
 }
 
@@ -42,7 +45,7 @@ const rebuildRequests = perApp(() => new Map<string, number>());
  * Returns the part of the board that a request selects: all time, the current period or an ended period.
  * @throws 400 when `at` is in the future
  */
-function scopeOf(app: App, board: string, { span, at }: PeriodChoice): BoardScope {
+export function scopeOf(app: App, board: string, { span, at }: PeriodChoice): BoardScope {
   const today = dayNumber(app.clock.now());
   if (at !== undefined && at > today) throw fail(400, 'at must not be in the future');
   if (span === 'all') return { board, span, bucket: 0, past: false };
@@ -66,7 +69,8 @@ export async function readPage(app: App, board: string, request: PageRequest): P
   const queries: PositionQuery[] = around === undefined ? [window] : [window, { wallet: around, reach: limit }];
   const { found, final } = await readPositions(app, scope, queries, around === undefined ? (sql) => sql.page(scope, window) : undefined);
   const own = around === undefined ? null : positionOf(found, around);
-  const offset = own ? Math.max(own.position - 1 - Math.floor(limit / 2), 0) : window.offset;
+  // A page around a wallet near the end of the board begins earlier, so that it is full.
+  const offset = own ? Math.max(Math.min(own.position - 1 - Math.floor(limit / 2), found.total - limit), 0) : window.offset;
   return { ...pageOf(found, offset, limit), final };
 }
 
@@ -84,18 +88,7 @@ export async function readRank(app: App, board: string, request: PeriodChoice & 
   return neighbourhoodAt(found, request.wallet);
 }
 
-/**
- * Reads all-time ranks of wallets from Redis. The rank is null for a wallet that is not on the board. All ranks are null when Redis is down or the
- * board in Redis is not complete.
- */
-export async function readRanks(app: App, board: string, wallets: readonly string[]): Promise<(number | null)[]> {
-  if (wallets.length === 0) return [];
-  const keys = redisKeys(app, { board, span: 'all', bucket: 0, past: false });
-  const found = await readRedis(app, board, () => boardRanks(app.redis, keys, wallets));
-  return wallets.map((_, i) => found?.[1][i] || null);
-}
-
-function redisKeys(app: App, { board, span, bucket }: BoardScope): [ready: string, set: string] {
+export function redisKeys(app: App, { board, span, bucket }: BoardScope): [ready: string, set: string] {
   const keys = boardKeys(app.config.redis.prefix, board);
   return [keys.ready, keys.span(span, bucket)];
 }
@@ -112,7 +105,7 @@ async function readRedisPage(app: App, scope: BoardScope, { offset, limit, aroun
  * @param read function whose result begins with the value of the key `ready`, which marks the board as complete
  * @returns null when Redis is down or the board is not complete
  */
-async function readRedis<T extends [ready: string, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {
+export async function readRedis<T extends [ready: string, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {
   try {
     const [runId, found] = await Promise.all([redisRunId(app), read()]);
     if (found[0] === runId) return found;

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { rebuildBoard as rebuildJob } from '#jobs/points.ts';
-import { bucketOf, PERIODS } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { STANDING_COLUMNS, type StandingRow } from '../standings.ts';
-import { applyToBoard, boardKeys } from './boards.ts';
+import { applyToBoard, boardKeys, spanKeys } from './boards.ts';
 import { listBoards } from './list-boards.ts';
 import { redisRunId } from './redis-run-id.ts';
 import { beginRebuild, finishRebuild, invalidateBoard } from './scripts.ts';
@@ -43,7 +42,7 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
   const keys = boardKeys(app.config.redis.prefix, board);
   const token = randomUUID();
   const day = await readToday(app);
-  const parts = [keys.versions, keys.span('all', 0), ...PERIODS.map((period) => keys.span(period, bucketOf(period, day)))];
+  const parts = [keys.versions, ...spanKeys(app.config.redis.prefix, board, day)];
   const claim = [keys.ready, `${keys.ready}:rebuilding`];
   if ((await beginRebuild(app.redis, [...claim, ...parts], [token])) === 0) return;
 

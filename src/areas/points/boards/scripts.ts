@@ -35,19 +35,20 @@ end
 
 /**
  * Lua: reads a page of a board. KEYS: the key that marks the board as complete; the sorted set. ARGV: offset; limit; the wallet at the centre of the
- * page, or ''. Returns [value of the first key, number of wallets, offset, rank of the first line, [wallet, score, …]].
+ * page, or ''. A page around a wallet near the end of the board begins earlier, so that it is full. Returns [value of the first key, number of wallets, offset, rank of the first line, [wallet, score, …]].
  */
 export const boardPage = script<[ready: string, n: number, offset: number, first: number, window: string[]]>(`
 local from = tonumber(ARGV[1])
 local limit = tonumber(ARGV[2])
+local n = redis.call('ZCARD', KEYS[2])
 if ARGV[3] ~= '' then
-  local position = redis.call('ZREVRANK', KEYS[2], ARGV[3])
-  from = position and math.max(position - math.floor(limit / 2), 0) or 0
+  local position = redis.call('ZREVRANK', KEYS[2], ARGV[3]) or 0
+  from = math.max(math.min(position - math.floor(limit / 2), n - limit), 0)
 end
 local window = redis.call('ZRANGE', KEYS[2], from, from + limit - 1, 'REV', 'WITHSCORES')
 local first = 1
 if from > 0 and window[2] then first = redis.call('ZCOUNT', KEYS[2], '(' .. window[2], '+inf') + 1 end
-return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), from, first, window }
+return { redis.call('GET', KEYS[1]) or '', n, from, first, window }
 `);
 
 /**
@@ -59,30 +60,57 @@ return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbo
 `);
 
 /**
- * Lua: reads the ranks of wallets. KEYS: the key that marks the board as complete; the sorted set. ARGV: the wallets. Returns [value of the first
- * key, list with one rank per wallet]. The rank is 0 for a wallet that is not on the board.
+ * Lua: reads the values of wallets, and the ranks that given values have on a board. KEYS: the key that marks the board as complete; the sorted set.
+ * ARGV: pairs of a wallet and a value ('' = no value). Returns [value of the first key, one pair per wallet: its value on the board ('' if it is not on
+ * the board) and the rank of the given value, as if the wallet had this value (0 = no value)].
  */
-export const boardRanks = script<[ready: string, ranks: number[]]>(`
-local ranks = {}
-for i, wallet in ipairs(ARGV) do
-  local score = redis.call('ZSCORE', KEYS[2], wallet)
-  ranks[i] = score and redis.call('ZCOUNT', KEYS[2], '(' .. score, '+inf') + 1 or 0
+export const boardRanks = script<[ready: string, pairs: (string | number)[]]>(`
+local found = {}
+for i = 1, #ARGV, 2 do
+  local value, rank = ARGV[i + 1], 0
+  local shown = redis.call('ZSCORE', KEYS[2], ARGV[i]) or ''
+  if value ~= '' then
+    rank = redis.call('ZCOUNT', KEYS[2], '(' .. value, '+inf') + 1
+    if shown ~= '' and tonumber(shown) > tonumber(value) then rank = rank - 1 end
+  end
+  found[i], found[i + 1] = shown, rank
 end
-return { redis.call('GET', KEYS[1]) or '', ranks }
+return { redis.call('GET', KEYS[1]) or '', found }
 `);
+
+/**
+ * Lua function that adds to a sum the difference that a write makes in its sorted set, before the write. `listed`: the new [score, wallet, …];
+ * `unlisted`: the wallets that the write removes.
+ */
+const ADD_DIFFERENCE = `
+local function add_difference(sum, set, listed, unlisted)
+  local wallets, difference = {}, 0
+  for i = 1, #listed, 2 do
+    difference = difference + tonumber(listed[i])
+    wallets[#wallets + 1] = listed[i + 1]
+  end
+  for _, wallet in ipairs(unlisted) do wallets[#wallets + 1] = wallet end
+  if #wallets == 0 then return end
+  for _, score in ipairs(redis.call('ZMSCORE', set, unpack(wallets))) do
+    if score then difference = difference - tonumber(score) end
+  end
+  if difference ~= 0 then redis.call('INCRBY', sum, string.format('%.0f', difference)) end
+end
+`;
 
 /**
  * Lua: writes standings to a board. Skips a standing if the board has the same or a newer version of this standing.
  *   KEYS[1]     the key that marks the board as complete
  *   KEYS[2]     hash that maps each wallet to the version of its standing on the board
  *   KEYS[3..7]  the sorted sets: all time, day, week, month, year
+ *   KEYS[8..12] the sums of these sorted sets; only for a board of points
  *   ARGV[1..4]  expiry times of the sorted sets day, week, month and year, ms since 1970
  *   ARGV[5]     number of standings, at most one per wallet
  *   next        seven values per standing: wallet, version, and the value for each sorted set ('' leaves the sorted set unchanged)
  *   last        the wallets whose neighbourhoods are returned
  * Returns [value of KEYS[1], number of wallets, one neighbourhood per requested wallet].
  */
-export const applyBoard = script<[ready: string, n: number, ...found: WindowReply[]]>(`${NEIGHBOURHOOD}
+export const applyBoard = script<[ready: string, n: number, ...found: WindowReply[]]>(`${NEIGHBOURHOOD}${ADD_DIFFERENCE}
 local n = tonumber(ARGV[5])
 if n > 0 then
   local wallets = {}
@@ -110,14 +138,27 @@ if n > 0 then
   end
   if #versions > 0 then redis.call('HSET', KEYS[2], unpack(versions)) end
   for k = 3, 7 do
+    if KEYS[8] then add_difference(KEYS[k + 5], KEYS[k], listed[k], unlisted[k]) end
     if #listed[k] > 0 then redis.call('ZADD', KEYS[k], unpack(listed[k])) end
     if #unlisted[k] > 0 then redis.call('ZREM', KEYS[k], unpack(unlisted[k])) end
-    if k > 3 then redis.call('PEXPIREAT', KEYS[k], ARGV[k - 3]) end
+    if k > 3 then
+      redis.call('PEXPIREAT', KEYS[k], ARGV[k - 3])
+      if KEYS[8] then redis.call('PEXPIREAT', KEYS[k + 5], ARGV[k - 3]) end
+    end
   end
 end
 local out = { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[3]) }
 for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
 return out
+`);
+
+/**
+ * Lua: reads the size of a board of points. KEYS: the key that marks the board as complete; the sorted set; its sum. Returns [value of the first key,
+ * number of wallets, sum of their scores, best score or ''].
+ */
+export const boardSummary = script<[ready: string, n: number, sum: string, best: string]>(`
+local top = redis.call('ZRANGE', KEYS[2], 0, 0, 'REV', 'WITHSCORES')
+return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), redis.call('GET', KEYS[3]) or '0', top[2] or '' }
 `);
 
 /** Lua: sets the local variable `run_id` to the run id of this Redis server. */

@@ -7,6 +7,10 @@ import { bucketStart, type Period, type Span } from '#lib/periods.ts';
 export const BOARD_KINDS = ['global', 'quests', 'referrals', 'game'] as const;
 export type BoardKind = (typeof BOARD_KINDS)[number];
 
+/** Boards whose values are sums of points. */
+export const POINT_BOARDS = ['global', 'quests', 'referrals'] as const;
+export type PointBoard = (typeof POINT_BOARDS)[number];
+
 export const boardKindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
 
 /** A part of a board: all time (`bucket` is 0), or one bucket, which is a day, week, month or year. `past`: whether the bucket has ended. */

@@ -1,7 +1,9 @@
 import { expectedVersions, versionTag } from '#areas/arcade';
+import { unavailable } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { announceQuests } from '../announce.ts';
 import { NewQuest, QuestPatch } from '../definition.ts';
-import { changeQuest, checkGames, createQuest, deleteQuest, readQuest, readVersions } from '../rows.ts';
+import { changeQuest, checkGames, createQuest, deleteQuest, questState, readCompletionCounts, readQuest, readQuests, readVersions } from '../rows.ts';
 import {
   CompleteQuest,
   presentDetail,
@@ -10,6 +12,8 @@ import {
   QuestAdminView,
   QuestCompleted,
   QuestDetail,
+  QuestList,
+  QuestListQuery,
   QuestPath,
 } from '../schemas.ts';
 import { completeManually, readHolding } from '../wallet-quests.ts';
@@ -28,7 +32,37 @@ const postQuest = route({
   idempotent: true,
   handler: async ({ app, body, admin, once }) => {
     await checkGames(app, body.definition);
-    return await once(async (tx) => reply(201, presentForOperators(await createQuest(tx, body.id, body.definition, admin))));
+    return await once(async (tx) => {
+      const quest = await createQuest(tx, body.id, body.definition, admin);
+      await announceQuests(tx, [quest.id]);
+      return reply(201, presentForOperators(quest));
+    });
+  },
+});
+
+const getQuests = route({
+  method: 'get',
+  path: '/admin/quests',
+  auth: CONTENT,
+  summary: 'List all quests with their states and completions',
+  description:
+    'Includes inactive, scheduled and ended quests, without deleted ones. Oldest first. A quest is scheduled when its `window.startsAt` is in the future.',
+  query: QuestListQuery,
+  returns: { 200: QuestList },
+  fails: [],
+  handler: async ({ app, query: { limit, offset, state } }) => {
+    const now = app.clock.now().getTime();
+    const quests = (await readQuests(app.db)).filter((quest) => state === undefined || questState(quest, now) === state);
+    const page = quests.slice(offset, offset + limit);
+    const counts = await readCompletionCounts(
+      app.db,
+      page.map(({ id }) => id),
+    );
+    const listed = page.map((quest) => {
+      const { completions = 0, points = 0 } = counts.get(quest.id) ?? {};
+      return { ...presentForOperators(quest), state: questState(quest, now), completions, pointsAwarded: points };
+    });
+    return reply(200, listed, { 'X-Total-Count': String(quests.length) });
   },
 });
 
@@ -59,7 +93,11 @@ const patchQuest = route({
   fails: [404, 412],
   handler: async ({ app, params, body, admin, ctx }) => {
     if (body.requirement) await checkGames(app, { requirement: body.requirement });
-    const quest = await app.tx((tx) => changeQuest(tx, params.id, body, expectedVersions(ctx), admin));
+    const quest = await app.tx(async (tx) => {
+      const changed = await changeQuest(tx, params.id, body, expectedVersions(ctx), admin);
+      await announceQuests(tx, [changed.id]);
+      return changed;
+    });
     return reply(200, presentForOperators(quest), { ETag: versionTag(quest.version) });
   },
 });
@@ -74,7 +112,10 @@ const removeQuest = route({
   returns: { 204: null },
   fails: [404],
   handler: async ({ app, params }) => {
-    await app.tx((tx) => deleteQuest(tx, params.id));
+    await app.tx(async (tx) => {
+      await deleteQuest(tx, params.id);
+      await announceQuests(tx, [params.id]);
+    });
     return reply(204, null);
   },
 });
@@ -85,14 +126,15 @@ const postCompletion = route({
   auth: CONTENT,
   summary: 'Complete a quest for a wallet',
   description:
-    'Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 409: completed in this window already, or the wallet is banned.',
+    'Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 503: the token balance of the wallet cannot be read from the chain at the moment. 404: there is no such quest, or the wallet has never signed in. 409: completed in this window already, or the wallet is banned. `POST /admin/ledger/{id}/revoke` takes the points back.',
   params: QuestPath,
   body: CompleteQuest,
   returns: { 200: QuestCompleted },
-  fails: [404, 409],
+  fails: [404, 409, 503],
   idempotent: true,
   handler: async ({ app, params, body, admin, once }) => {
     const holdings = await readHolding(app, body.wallet);
+    if (!holdings) throw unavailable('the token balance of the wallet, which decides about a bonus, cannot be read at the moment, try again', 5);
     return await once(async (tx) => {
       const quest = await readQuest(tx, params.id);
       const { award, at } = await completeManually(tx, quest, body.wallet, admin, holdings);
@@ -109,4 +151,4 @@ const postCompletion = route({
   },
 });
 
-export const adminRoutes = [postQuest, getQuest, patchQuest, removeQuest, postCompletion];
+export const adminRoutes = [postQuest, getQuests, getQuest, patchQuest, removeQuest, postCompletion];

@@ -3,7 +3,17 @@ import { PageQuery } from '#lib/paging.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { unrewardedGames } from '../facts.ts';
 import { readQuestEntries } from '../ledger.ts';
-import { CompleteTask, MultiplierView, OwnQuest, presentFactors, presentMultiplier, QuestEntry, QuestsQuery, TaskCompleted } from '../schemas.ts';
+import {
+  CompleteTask,
+  MultiplierView,
+  OwnQuest,
+  presentFactors,
+  presentMultiplier,
+  QuestEntry,
+  QuestsQuery,
+  TaskCompleted,
+  TaskPending,
+} from '../schemas.ts';
 import { completeTask, openQuests, readHolding, readMultiplierInputs, readWalletQuests } from '../wallet-quests.ts';
 import { inCategory, paged } from './public.ts';
 
@@ -13,7 +23,7 @@ const getOwnQuests = route({
   auth: 'session',
   summary: 'List the open quests with the caller’s progress',
   description:
-    'Progress includes all activities up to this request. A quest whose requirement is met is completed within about a second. Days are UTC.',
+    'Progress includes all activities up to this request. A quest whose requirement is met is completed within a few seconds, whatever met it: an activity, a change of the quest, its start. While the chain cannot be read, a completion waits for the token balance for up to an hour. Days are UTC.',
   query: QuestsQuery,
   returns: { 200: z.array(OwnQuest) },
   fails: [],
@@ -28,10 +38,11 @@ const getMultiplier = route({
   path: '/me/quest-multiplier',
   auth: 'session',
   summary: 'Read the multiplier of the caller’s quest points, with its factors',
-  description: 'The multiplier is 1 plus the bonuses, at most 2. Points are rounded down. The multiplier applies to quest points only.',
+  description:
+    'The multiplier is 1 plus the bonuses. Points are rounded down. The multiplier applies to quest points only. The token balance was read from the chain at most 60 s ago; `holding` is null when the RPC node does not answer within 5 s.',
   returns: { 200: MultiplierView },
   fails: [],
-  handler: async ({ app, wallet }) => reply(200, presentMultiplier(await readMultiplierInputs(app, wallet))),
+  handler: async ({ app, wallet }) => reply(200, presentMultiplier(await readMultiplierInputs(app, wallet), app.config.chain.rewardMint !== null)),
 });
 
 const getEntries = route({
@@ -67,15 +78,17 @@ const postTask = route({
   path: '/api/tasks/daily/complete',
   auth: 'session',
   summary: 'Complete a daily task',
-  description: 'taskId is the id of a daily task. 400: the requirement is not met; the error says what is missing. 409: completed today already.',
+  description:
+    'taskId is the id of a daily task. 202: the token balance of the wallet, which decides about a bonus, cannot be read from the chain at the moment; the points follow as soon as it is known, without the bonus after an hour, and count for today. 400: the requirement is not met; the error says what is missing. 409: completed today already.',
   body: CompleteTask,
-  returns: { 200: TaskCompleted },
+  returns: { 200: TaskCompleted, 202: TaskPending },
   fails: [400, 403, 404, 409],
   idempotent: true,
   handler: async ({ app, body, wallet, once }) => {
     const [holdings, unrewarded] = await Promise.all([readHolding(app, wallet), unrewardedGames(app)]);
     return await once(async (tx) => {
       const { award, task } = await completeTask(tx, wallet, body.taskId, { holdings, unrewarded });
+      if (!award) return reply(202, { status: 'pending' as const, task }, { Location: '/api/tasks/daily' });
       return reply(200, { pointsAwarded: award.points, factors: presentFactors(award.factors), task });
     });
   },

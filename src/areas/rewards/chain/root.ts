@@ -3,7 +3,7 @@ import { lockTreasury, readObligations, readOutflowMarker } from '#areas/lottery
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
 import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
@@ -76,7 +76,7 @@ const commitEpochs = statement<Committed>(
    update epochs e set state = 'committed', commit_signature = l.signature, committed_at = app_now(), expires_at = o.expires_at
    from landed l join opened o on o.epoch = l.epoch where e.epoch = l.epoch and e.state = 'computed'
    returning e.epoch, encode(e.root, 'hex') as root, e.total::text, e.leaves, l.signature,
-     to_char(o.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as expires_at`,
+     ${instant('o.expires_at')} as expires_at`,
 );
 
 /**

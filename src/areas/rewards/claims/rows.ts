@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { instant, statement } from '#platform/db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { build } from '../query-builder.ts';
 
 /**
@@ -35,6 +35,19 @@ const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, sign
 export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM_COLUMNS} from claims where id = any($1::uuid[])`);
 
 export const lockClaim = statement<ClaimRow>('lock_claim', `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = $2 for update`);
+
+const selectOwnClaims = statement<{ total: number } & (ClaimRow | { id: null })>(
+  'select_own_claims',
+  `select n.total, c.* from (select count(*)::int as total from claims where wallet = $1) n
+   left join lateral (
+     select ${CLAIM_COLUMNS} from claims k where k.wallet = $1 order by k.created_at desc, k.id desc limit $2 offset $3) c on true`,
+);
+
+/** Reads a page of the claims of a wallet's rewards, newest first, and the number of all of them. */
+export async function listOwnClaims(db: Queryable, wallet: string, limit: number, offset: number): Promise<{ claims: ClaimRow[]; total: number }> {
+  const rows = await db.query(selectOwnClaims, [wallet, limit, offset]);
+  return { claims: rows.flatMap(({ total: _total, ...row }) => (row.id === null ? [] : [row])), total: rows[0]?.total ?? 0 };
+}
 
 /** Inserts a claim. Returns no row when the leaf has a claim already. */
 export const insertClaim = statement<{ id: string }>(

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
 import { Id } from '#lib/scalars.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { requestClaim } from '../claims/request.ts';
+import { type ClaimRow, listOwnClaims } from '../claims/rows.ts';
 import { ClaimBody, ClaimReceipt, ClaimView, receiptOf } from '../claims/schemas.ts';
 import { awaitClaim } from '../claims/wait.ts';
 
@@ -35,6 +37,26 @@ export const postClaim = route({
   },
 });
 
+const presentClaim = (claim: ClaimRow) => ({
+  ...receiptOf(claim),
+  ...{ reason: claim.reason, requestedAt: claim.created_at, changedAt: claim.changed_at },
+});
+
+export const getOwnClaims = route({
+  method: 'get',
+  path: '/me/claims',
+  auth: 'session',
+  summary: 'List the claims of the caller’s rewards, newest first',
+  description: 'Includes claims that another service submitted for the caller. `/api/rewards/wallet/{wallet}/claimable` lists the unclaimed rewards.',
+  query: PageQuery,
+  returns: { 200: z.array(ClaimView) },
+  fails: [],
+  async handler({ app, wallet, query }) {
+    const { claims, total } = await listOwnClaims(app.db, wallet, query.limit, query.offset);
+    return reply(200, claims.map(presentClaim), { 'X-Total-Count': String(total) });
+  },
+});
+
 export const getClaim = route({
   method: 'get',
   path: '/api/rewards/claims/{id}',
@@ -46,7 +68,6 @@ export const getClaim = route({
   async handler({ app, params }) {
     const claim = await awaitClaim(app, params.id, 0);
     if (!claim) throw fail(404, 'the claim does not exist');
-    const { reason, created_at, changed_at } = claim;
-    return reply(200, { ...receiptOf(claim), reason, requestedAt: created_at, changedAt: changed_at });
+    return reply(200, presentClaim(claim));
   },
 });

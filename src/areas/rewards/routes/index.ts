@@ -1,4 +1,4 @@
-import { getClaim, postClaim } from './claims.ts';
+import { getClaim, getOwnClaims, postClaim } from './claims.ts';
 import { postImport, postTrigger } from './compute.ts';
 import { configRoutes, putConfig } from './config.ts';
 import { epochRoutes } from './epochs.ts';
@@ -8,6 +8,6 @@ import { walletRoutes } from './wallets.ts';
 /** The routes of the area rewards, grouped by the callers that may use them. */
 export const rewardRoutes = {
   public: [...epochRoutes, ...walletRoutes, ...configRoutes, getClaim],
-  session: [postClaim],
+  session: [getOwnClaims, postClaim],
   admin: [postTrigger, putConfig, postImport, postSettledOffChain],
 };

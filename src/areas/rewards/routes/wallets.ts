@@ -10,7 +10,7 @@ const getClaimable = route({
   auth: 'public',
   summary: 'Unclaimed rewards of a wallet, of all epochs',
   description:
-    'Lists the rewards in the order of their epochs. Excludes expired epochs; includes epochs that were settled off-chain, with the status settled.',
+    'Lists the rewards in the order of their epochs, each with the status claimable, upcoming (not on the chain yet) or settled (off-chain). Excludes claimed rewards and expired epochs.',
   params: WalletPath,
   query: ClaimableQuery,
   returns: { 200: z.array(ClaimableView) },
@@ -26,7 +26,8 @@ const getClaimableEpochs = route({
   path: '/api/rewards/wallet/{wallet}/claimable-epochs',
   auth: 'public',
   summary: 'Unclaimed rewards of a wallet, without epochs settled off-chain',
-  description: 'Lists the rewards in the order of their epochs. Excludes expired epochs.',
+  description:
+    'Lists the rewards in the order of their epochs, each with the status claimable or upcoming. Excludes claimed rewards and expired epochs.',
   params: WalletPath,
   query: ClaimableQuery,
   returns: { 200: z.array(ClaimableView) },

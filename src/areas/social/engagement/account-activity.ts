@@ -75,8 +75,8 @@ function parseFollow(delivery: ParsedDelivery, event: unknown, receivedAt: numbe
   if (!parsed.success) return void delivery.ignored.push('an unreadable follow');
   const { type, created_timestamp: at = receivedAt, source, target } = parsed.data;
   for (const user of [source, target]) addHandle(delivery, user, at);
-  // Ignores unfollows, which are in the same list as follows.
-  if (type === 'follow') delivery.follows.push({ source: source.id, target: target.id, at });
+  // Follows and unfollows are in the same list.
+  if (type === 'follow' || type === 'unfollow') delivery.follows.push({ source: source.id, target: target.id, following: type === 'follow', at });
   else delivery.ignored.push(type.slice(0, 64));
 }
 

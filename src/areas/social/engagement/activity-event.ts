@@ -60,7 +60,7 @@ export function parseActivityEvent(data: unknown, receivedAt: number): ParsedDel
   const type = event.event_type.slice(0, 64);
   for (const user of event.includes?.users ?? []) if (user) addHandle(delivery, user, receivedAt);
   if (POSTS.has(type)) parsePost(delivery, event, receivedAt);
-  else if (type === 'follow.follow') parseFollow(delivery, event, receivedAt);
+  else if (type === 'follow.follow' || type === 'follow.unfollow') parseFollow(delivery, event, receivedAt);
   else if (type === 'profile.update.handle') parseRename(delivery, event, receivedAt);
   else delivery.ignored.push(type);
   return delivery;
@@ -100,7 +100,7 @@ function parseFollow(delivery: ParsedDelivery, event: Event, at: number): void {
   if (!parsed.success) return void delivery.ignored.push(`an unreadable ${event.event_type}`);
   const { source, target } = parsed.data;
   for (const user of [source, target]) addHandle(delivery, user, at);
-  delivery.follows.push({ source: source.id, target: target.id, at });
+  delivery.follows.push({ source: source.id, target: target.id, following: event.event_type === 'follow.follow', at });
 }
 
 function parseRename(delivery: ParsedDelivery, event: Event, at: number): void {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { recheckQuests } from '#areas/points';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { DeliveryVerdict, ReceivedDelivery } from '#platform/webhooks/inbox.ts';
 import { confirmHandle, findLinkedAccounts } from '../accounts.ts';
+import { type FollowReport, saveFollows } from '../follows.ts';
 import { parseAccountActivity } from './account-activity.ts';
 import { parseActivityEvent } from './activity-event.ts';
 import { evaluate } from './evaluate.ts';
@@ -24,8 +26,8 @@ export async function prepareEngagement(app: App, body: unknown, { at }: Receive
   if (arcadeAccountId === null) return async () => ({ outcome: 'retry', verdict: 'X_ACCOUNT_ID is not configured' });
   const receivedAt = Date.parse(at);
   const parsed = parseDelivery(body, receivedAt);
-  const { engagements, ignored } = evaluate(arcadeAccountId, parsed, receivedAt);
-  return async (tx) => await apply(tx, engagements, latestHandles(parsed.handles, receivedAt), ignored);
+  const evaluated = evaluate(arcadeAccountId, parsed, receivedAt);
+  return async (tx) => await apply(tx, evaluated, latestHandles(parsed.handles, receivedAt));
 }
 
 function parseDelivery(body: unknown, receivedAt: number): ParsedDelivery {
@@ -43,16 +45,20 @@ function latestHandles(handles: readonly ObservedHandle[], receivedAt: number): 
 
 async function apply(
   tx: Tx,
-  engagements: readonly Engagement[],
+  { engagements, follows, ignored }: { engagements: readonly Engagement[]; follows: readonly FollowReport[]; ignored: readonly string[] },
   handles: ReadonlyMap<string, ObservedHandle>,
-  ignored: readonly string[],
 ): Promise<DeliveryVerdict> {
-  const actors = [...new Set(engagements.map(({ accountId }) => accountId))].sort();
+  const actors = [...new Set([...engagements, ...follows].map(({ accountId }) => accountId))].sort();
   await lockAccounts(tx, PLATFORM, actors);
   // Reads the links only after taking the locks of the accounts, so that links that earlier holders of the locks committed are seen.
   const ids = [...new Set([...actors, ...handles.keys()])].sort();
   const linked = await findLinkedAccounts(tx, PLATFORM, ids);
   const { credited, pending, skipped } = await creditOrStore(tx, PLATFORM, engagements, linked);
+  const unfollows = follows.filter(({ following }) => !following);
+  const saved = await saveFollows(tx, PLATFORM, follows);
+  // A repeated follow is no new activity, but it may complete a quest.
+  const followers = follows.filter(({ accountId, following }) => following && saved.has(accountId));
+  await recheckQuests(tx, [...new Set(followers.flatMap(({ accountId }) => linked.get(accountId)?.wallet ?? []))]);
   // Updates the rows in the order of their ids, so that two concurrent deliveries do not deadlock.
   for (const id of ids) {
     const [account, observed] = [linked.get(id), handles.get(id)];
@@ -61,6 +67,7 @@ async function apply(
   const parts = [
     ...(credited.length > 0 ? [`credited: ${countWords(credited.map(({ kind }) => kind))}`] : []),
     ...(pending.length > 0 ? [`pending until the account is linked: ${countWords(pending)}`] : []),
+    ...(unfollows.length > 0 ? [`recorded: ${countWords(unfollows.map(() => 'unfollow'))}`] : []),
     ...(skipped > 0 ? [`duplicate or over the limit: ${skipped}`] : []),
     ...(ignored.length > 0 ? [`ignored: ${countWords(ignored)}`] : []),
   ];

@@ -1,3 +1,4 @@
+import type { FollowReport } from '../follows.ts';
 import type { ParsedDelivery } from './parsed-delivery.ts';
 import type { Engagement } from './pending-engagement.ts';
 
@@ -8,7 +9,7 @@ const DAY_MS = 86_400_000;
 /**
  * Selects from a delivery the engagements of other accounts with the arcade's account: follows, reposts and mentions. Gives each engagement a source
  * id that limits how often the engagement counts. A follow counts once per account. A repost counts once per account and original post. A mention
- * counts once per post.
+ * counts once per post. Also returns which accounts began or stopped to follow the arcade's account.
  * @param arcadeAccountId X id of the arcade's own account
  * @param receivedAt time of the delivery's receipt, ms since 1970
  */
@@ -16,14 +17,20 @@ export function evaluate(
   arcadeAccountId: string,
   { posts, follows, ignored }: ParsedDelivery,
   receivedAt: number,
-): { readonly engagements: Engagement[]; readonly ignored: string[] } {
+): { readonly engagements: Engagement[]; readonly follows: FollowReport[]; readonly ignored: string[] } {
   const engagements: Engagement[] = [];
+  const reports: FollowReport[] = [];
   const skipped = [...ignored];
   const isLate = (at: number) => receivedAt - at > MAX_DAYS_LATE * DAY_MS;
-  for (const { source, target, at } of follows) {
-    if (target !== arcadeAccountId || source === arcadeAccountId) skipped.push('a follow of another account');
-    else if (isLate(at)) skipped.push(`a follow older than ${MAX_DAYS_LATE} days`);
-    else engagements.push({ kind: 'follow', accountId: source, sourceId: `x:${source}` });
+  for (const { source, target, following, at } of follows) {
+    const event = following ? 'a follow' : 'an unfollow';
+    if (target !== arcadeAccountId || source === arcadeAccountId) skipped.push(`${event} of another account`);
+    else if (isLate(at)) skipped.push(`${event} older than ${MAX_DAYS_LATE} days`);
+    else {
+      // A time in the future would outweigh every later report.
+      reports.push({ accountId: source, following, at: Math.min(at, receivedAt) });
+      if (following) engagements.push({ kind: 'follow', accountId: source, sourceId: `x:${source}` });
+    }
   }
   for (const { id, author, at, repostOf, mentions } of posts) {
     if (author === arcadeAccountId) skipped.push('a post of the arcade');
@@ -34,5 +41,5 @@ export function evaluate(
     } else if (mentions.includes(arcadeAccountId)) engagements.push({ kind: 'mention', accountId: author, sourceId: `x:${id}` });
     else skipped.push('a post without a mention of the arcade');
   }
-  return { engagements, ignored: skipped };
+  return { engagements, follows: reports, ignored: skipped };
 }

@@ -13,10 +13,12 @@ interface ParsedPost {
   readonly mentions: readonly string[];
 }
 
-/** An event: the account `source` followed the account `target`. */
+/** An event: the account `source` followed or unfollowed the account `target`. */
 interface ParsedFollow {
   readonly source: string;
   readonly target: string;
+  /** False when `source` unfollowed `target`. */
+  readonly following: boolean;
   readonly at: number;
 }
 

@@ -13,6 +13,13 @@ import { Migration0012Battles } from './0012-battles.ts';
 import { Migration0013Rewards } from './0013-rewards.ts';
 import { Migration0014Auth } from './0014-auth.ts';
 import { Migration0015Profile } from './0015-profile.ts';
+import { Migration0016Restorations } from './0016-restorations.ts';
+import { Migration0017Statistics } from './0017-statistics.ts';
+import { Migration0018Lists } from './0018-lists.ts';
+import { Migration0019TrueAnswers } from './0019-true-answers.ts';
+import { Migration0021QuestChecks } from './0021-quest-checks.ts';
+import { Migration0022Administration } from './0022-administration.ts';
+import { Migration0023RefusedBurns } from './0023-refused-burns.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -34,4 +41,11 @@ export const migrations = [
   { name: '0013-rewards', class: Migration0013Rewards },
   { name: '0014-auth', class: Migration0014Auth },
   { name: '0015-profile', class: Migration0015Profile },
+  { name: '0016-restorations', class: Migration0016Restorations },
+  { name: '0017-statistics', class: Migration0017Statistics },
+  { name: '0018-lists', class: Migration0018Lists },
+  { name: '0019-true-answers', class: Migration0019TrueAnswers },
+  { name: '0021-quest-checks', class: Migration0021QuestChecks },
+  { name: '0022-administration', class: Migration0022Administration },
+  { name: '0023-refused-burns', class: Migration0023RefusedBurns },
 ];

@@ -56,7 +56,7 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
       title: 'Coinop',
       version: packageJson.version,
       description:
-        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC. Token amounts are decimal strings of base units. Every error is `{ "error": "…" }`.',
+        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC. Token amounts are decimal strings of base units. Integers are between −(2^53 − 1) and 2^53 − 1, so that every JSON parser reads them exactly. Every error is `{ "error": "…" }`.',
     },
     servers: [{ url: '/' }, { url: config.publicUrl.origin, description: 'The public URL.' }],
     tags: TAGS.filter((tag) => routes.some((route) => tagOf(route.path) === tag.name)).map(({ name, description }) => ({ name, description })),
@@ -64,6 +64,7 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
     components: { securitySchemes: securitySchemes(config) },
   });
   addExamples(document);
+  removeSafeBounds(document);
   return document;
 }
 
@@ -183,4 +184,16 @@ function addExamples(document: OpenApi): void {
       for (const response of Object.values(responses)) if ('content' in response) fill(response.content, true);
     }
   }
+}
+
+/**
+ * Removes the bounds −(2^53 − 1) and 2^53 − 1, which zod writes into the schema of every integer. The description of the API states them once. So each bound
+ * in the document is a rule of its field.
+ */
+function removeSafeBounds(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  const schema: { minimum?: unknown; maximum?: unknown } = value;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  for (const member of Object.values(value)) removeSafeBounds(member);
 }

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { fail } from '#lib/errors.ts';
+import { PageQuery } from '#lib/paging.ts';
+import { Id, Slug } from '#lib/scalars.ts';
+import { reply, route } from '#platform/http/route.ts';
+import { listOwnScores, readVisibleScore, ScoreView } from '../scores/own-scores.ts';
+
+const getOwnScores = route({
+  method: 'get',
+  path: '/me/scores',
+  auth: 'session',
+  summary: 'List the caller’s scores, newest first',
+  description: 'Lists scores of every status and of both modes.',
+  query: PageQuery.extend({ gameId: Slug.optional().meta({ description: 'Only scores of this game.' }) }),
+  returns: { 200: z.array(ScoreView) },
+  fails: [],
+  handler: async ({ app, wallet, query }) => {
+    const { scores, total } = await listOwnScores(app.db, wallet, query);
+    return reply(200, scores, { 'X-Total-Count': String(total) });
+  },
+});
+
+const getScore = route({
+  method: 'get',
+  path: '/arcade/score/{id}',
+  auth: 'optional',
+  summary: 'Read a score',
+  description: 'Everybody may read an accepted score in regular mode. Only the wallet of the score may read any other score; other callers get 404.',
+  params: z.strictObject({ id: Id.meta({ description: 'The score’s id.' }) }),
+  returns: { 200: ScoreView },
+  fails: [404],
+  handler: async ({ app, params, wallet }) => {
+    const score = await readVisibleScore(app.db, params.id, wallet);
+    if (!score) throw fail(404, 'no such score');
+    return reply(200, score);
+  },
+});
+
+export const ownScoreRoutes = { public: [getScore], session: [getOwnScores] };
