@@ -2,8 +2,8 @@ import { LockMode, raw } from '@mikro-orm/core';
 import { sql } from 'kysely';
 import { canonicalize } from '#lib/canonical.ts';
 import { fail } from '#lib/errors.ts';
-import { run } from '#platform/db/query-builder.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { prepared, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from './build.ts';
 import { CabinetsTable } from './entities.ts';
@@ -33,7 +33,7 @@ const cabinets = build
   .select(COLUMNS)
   .orderBy('id', (order) => order.collate('C'));
 // Named, because many clients read the state of the arcade at once after a reset of the event stream.
-const selectCabinets = statement<CabinetColumns>('select_cabinets', cabinets.compile().sql);
+const selectCabinets = prepared('select_cabinets', cabinets);
 
 const present = (row: CabinetColumns): Cabinet => ({ ...row, status: row.possessedBy === null ? 'normal' : 'possessed' });
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
-import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import { isoInstant, placeholder, prepared, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { type BATTLE_STATES, battlesTables } from './entities.ts';
 
@@ -57,7 +57,7 @@ const active = build.selectFrom('battles').where('state', 'in', ['open', 'runnin
 const countBattles = sql<number>`count(*)::int`.as('n');
 
 // Named, because the participants poll the battle while it runs.
-const selectBattle = statement<Battle>('select_battle', battles.where('b.id', '=', sql<string>`$1`).compile().sql);
+const selectBattle = prepared('select_battle', battles.where('b.id', '=', placeholder<string>(1)));
 
 /** Reads a battle; undefined when it does not exist. */
 export async function readBattle(db: Queryable, id: string): Promise<Battle | undefined> {

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
-import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { isoInstant, placeholder, prepared, queryBuilder, run } from '#platform/db/query-builder.ts';
+import type { Queryable } from '#platform/db/sql.ts';
 import { BurnEventsTable } from './entities.ts';
 import type { BurnEventView, BurnSource } from './schemas.ts';
 
@@ -24,11 +24,8 @@ const events = build.selectFrom('burn_events').select(EVENT_COLUMNS);
 export type BurnEventRow = InferResult<typeof events>[number];
 
 // Named, because clients poll these reads while an event is active. The builder writes their text, so that the columns are listed only once.
-const selectEvent = statement<BurnEventRow>('select_burn_event', events.where('id', '=', sql<string>`$1`).compile().sql);
-const selectActive = statement<BurnEventRow>(
-  'select_active_burn_event',
-  events.where('state', '=', sql.lit('active')).where('ends_at', '>', sql<string>`app_now()`).compile().sql,
-);
+const selectEvent = prepared('select_burn_event', events.where('id', '=', placeholder<string>(1)));
+const selectActive = prepared('select_active_burn_event', events.where('state', '=', 'active').where('ends_at', '>', sql<string>`app_now()`));
 
 const eventNotFound = () => fail(404, 'there is no such burn event');
 

@@ -1,24 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import type Koa from 'koa';
-import { sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { statement } from '#platform/db/sql.ts';
+import { placeholder, prepared } from '#platform/db/query-builder.ts';
 import { matchesETag } from '#platform/http/conditional.ts';
 import { requestedRange } from '#platform/http/range.ts';
 import { reply, type StreamBody } from '#platform/http/route.ts';
 import { build, type Clip, clipColumns } from './rows.ts';
 
 // Named, because a client reads the clip for each range of its file.
-const selectClip = statement<Clip & { sha256: Buffer }>(
+const selectClip = prepared(
   'select_clip',
   build
     .selectFrom('clips')
     .select([...clipColumns, 'sha256'])
-    .where('id', '=', sql<string>`$1`)
-    .where(sql<boolean>`state = 'ready' and not hidden`)
-    .compile().sql,
+    .where('id', '=', placeholder<string>(1))
+    .where('state', '=', 'ready')
+    .where('hidden', '=', false),
 );
 
 /**

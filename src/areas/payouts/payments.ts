@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { isoInstant, placeholder, prepared, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { build } from './build.ts';
 
@@ -58,9 +58,9 @@ const COLUMNS = [
 ] as const;
 const COUNT = sql<number>`count(*)::int`.as('n');
 
-const byCause = payments.where('cause_kind', '=', '').where('cause_id', '=', sql<string>`any(${[]}::text[])`);
+const ofCauses = payments.where('cause_kind', '=', placeholder<string>(1)).where('cause_id', '=', sql<string>`any(${placeholder(2)}::text[])`);
 // Named, because each request for the results of a round runs this query.
-const selectByCause = statement<Payment>('read_payments_by_cause', byCause.select(COLUMNS).compile().sql);
+const selectByCause = prepared('read_payments_by_cause', ofCauses.select(COLUMNS));
 
 const owed = statement<{ amount: string; payments: number }>(
   'read_owed',

@@ -6,7 +6,7 @@ import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { dayNumber } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
-import { queryBuilder, run } from '#platform/db/query-builder.ts';
+import { prepared, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
@@ -43,7 +43,7 @@ export const QUEST_COLUMNS = [
 ] as const;
 const existing = build.selectFrom('quests').select(QUEST_COLUMNS).where('deleted_at', 'is', null);
 // Named, because each batch of activities runs this query. The builder writes its text, so that the columns are listed only once.
-const selectQuests = statement<Quest>('select_quests', existing.orderBy('created_at').orderBy('id').compile().sql);
+const selectQuests = prepared('select_quests', existing.orderBy('created_at').orderBy('id'));
 
 const questNotFound = () => fail(404, 'there is no such quest');
 

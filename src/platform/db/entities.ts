@@ -235,7 +235,10 @@ export const SessionsTable = defineEntity({
     expiresAt: timestamp(),
   },
   checks: checks("expires_at <= (created_at + '720:00:00'::interval)"),
-  indexes: [index('create index sessions_expires_at on sessions (expires_at)'), index('create index sessions_wallet on sessions (wallet, created_at desc, key)')],
+  indexes: [
+    index('create index sessions_expires_at on sessions (expires_at)'),
+    index('create index sessions_wallet on sessions (wallet, created_at desc, key)'),
+  ],
 });
 
 /** A row is a version of a setting that operators change. The newest version applies. */

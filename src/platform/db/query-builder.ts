@@ -4,6 +4,7 @@ import {
   type Compilable,
   type DeleteResult,
   type Driver,
+  HandleEmptyInListsPlugin,
   type InsertResult,
   Kysely,
   type MergeResult,
@@ -11,10 +12,11 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type RawBuilder,
+  replaceWithNoncontingentExpression,
   sql,
   type UpdateResult,
 } from 'kysely';
-import type { Queryable } from './sql.ts';
+import { type Queryable, type Statement, statement } from './sql.ts';
 
 /** A driver without a connection, because `run` sends the built queries to the connection of a transaction or of the pool. */
 const noConnection: Driver = {
@@ -63,6 +65,8 @@ export function queryBuilder<Table extends EntitySchemaWithMeta>(tables: readonl
       createIntrospector: (db) => new PostgresIntrospector(db),
       createQueryCompiler: () => new QueryCompiler(literals),
     },
+    // `in ()` is invalid SQL. A condition with an empty list becomes false, or true for `not in`.
+    plugins: [new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })],
   });
 }
 
@@ -83,4 +87,19 @@ type RowOf<Query extends BuiltQuery> =
 export function run<Query extends BuiltQuery>(db: Queryable, query: Query): Promise<RowOf<Query>[]> {
   const { sql: text, parameters } = query.compile();
   return db.query<RowOf<Query>>({ text }, parameters);
+}
+
+/** The place of a value in a query that `prepared` declares. @param position position of the value in the list of values, from 1 */
+export const placeholder = <Value>(position: number): RawBuilder<Value> => sql<Value>`${sql.raw(`$${position}`)}`;
+
+/**
+ * Declares a built query as a named statement, which each connection prepares once. Use it for a query that runs often and whose text never changes:
+ * building and planning a query takes about 100 µs.
+ * @param query contains placeholders in place of values
+ * @throws Error when the query contains a value, because the statement would not send it
+ */
+export function prepared<Query extends BuiltQuery>(name: string, query: Query): Statement<RowOf<Query>> {
+  const { sql: text, parameters } = query.compile();
+  if (parameters.length > 0) throw new Error(`the query ${name} contains values; use placeholders`);
+  return statement<RowOf<Query>>(name, text);
 }

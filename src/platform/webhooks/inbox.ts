@@ -153,7 +153,7 @@ type StoredDelivery = InferResult<typeof selectStored>[number];
 
 /**
  * Returns a page of the deliveries that match the filter, newest first, and the number of all matching deliveries up to `MAX_COUNTED`. The SQL
- * contains only the conditions that the filter sets, and the state as a literal, so that PostgreSQL uses the right index for each combination.
+ * contains only the conditions that the filter sets, so that PostgreSQL uses the right index for each combination.
  */
 export async function listDeliveries(
   db: Queryable,
@@ -163,7 +163,7 @@ export async function listDeliveries(
 ): Promise<{ deliveries: StoredDelivery[]; total: number }> {
   let matching = deliveries;
   if (filter.source !== undefined) matching = matching.where('source', '=', filter.source);
-  if (filter.state !== undefined) matching = matching.where('state', '=', sql.lit(filter.state));
+  if (filter.state !== undefined) matching = matching.where('state', '=', filter.state);
   const counted = matching.select('id').limit(sql.lit(MAX_COUNTED)).as('counted');
   const [page, count] = await Promise.all([
     run(db, matching.select(COLUMNS).orderBy('received_at', 'desc').orderBy('source').orderBy('id').limit(limit).offset(offset)),

@@ -181,7 +181,10 @@ test('an unknown round, a round of the other kind and a malformed id are 404', a
     for (const id of [uuidOf('nobody knows'), round('tickets').id]) {
       expect(await refusal(send(t, `/chat/round/${id}/${path}`))).toEqual([404, `there is no chat round ${id}`]);
     }
-    expect(await refusal(send(t, `/chat/round/${round('finalized').id.toUpperCase()}/${path}`))).toEqual([404, 'no such resource: id must be a UUID in lower case']);
+    expect(await refusal(send(t, `/chat/round/${round('finalized').id.toUpperCase()}/${path}`))).toEqual([
+      404,
+      'no such resource: id must be a UUID in lower case',
+    ]);
   }
   for (const path of ['entries', 'entries?format=ndjson', 'audit']) {
     for (const id of [uuidOf('nobody knows'), round('finalized').id]) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { retryPayment } from '#areas/payouts/decisions.ts';
-import { lockLane } from '#areas/payouts/lanes/rows.ts';
+import { lockLane, settleLane } from '#areas/payouts/lanes/rows.ts';
 import { matchTransactions } from '#areas/payouts/lanes/unmatched-transactions.ts';
 import { lockCandidates, lockPlanning } from '#areas/payouts/planning/rows.ts';
 import { pausePayouts, resumePayouts } from '#areas/payouts/reconciliation/pause.ts';
@@ -9,6 +9,7 @@ import { transferMismatch } from '#areas/payouts/transfers.ts';
 import type { App } from '#platform/app.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { storeBatch } from '#test/support/areas/payout-rows.ts';
 import { createAllPayments, paymentRequest } from '#test/support/areas/payouts.ts';
 import { randomSignature } from '#test/support/areas/tickets.ts';
 import { expectToWait, holdTransaction } from '#test/support/locks.ts';
@@ -110,4 +111,23 @@ test('while a batch is planned, another worker finds neither its lane nor its pa
   expect(await t.app.tx((tx) => tx.query(lockCandidates, [ids]))).toEqual([{ id: ids[2] }]);
   await commit();
   expect(await t.app.tx((tx) => tx.query(lockLane, lane))).toEqual([{ lane: 9 }]);
+});
+
+test('the nonce of a lane is stored only while its account and nonce are those that were read, no batch uses it, and the slot is not older', async () => {
+  const read = [11, 'account-11', 'nonce-11'];
+  await sql(t.app, `insert into payout_lanes (lane, address, authority, nonce, nonce_slot) values ($1, $2, 'a-key', $3, 5)`, read);
+  await sql(t.app, `insert into payout_lanes (lane, address, authority, nonce, nonce_slot) values (12, 'account-12', 'a-key', 'nonce-11', 5)`);
+  const settle = (lane: number, address: string, slot: number, nonce: string) =>
+    t.app.tx((tx) => tx.query(settleLane, [lane, address, 'next', slot, null, 0, nonce]));
+  expect(await settle(11, 'another-account', 5, 'nonce-11')).toEqual([]);
+  expect(await settle(11, 'account-11', 4, 'nonce-11')).toEqual([]);
+  expect(await settle(11, 'account-11', 5, 'another-nonce')).toEqual([]);
+  expect(await settle(11, 'account-11', 5, 'nonce-11')).toEqual([{ lane: 11 }]);
+  expect(await sql(t.app, `select lane::int, nonce from payout_lanes where lane in (11, 12) order by lane`)).toEqual([
+    { lane: 11, nonce: 'next' },
+    { lane: 12, nonce: 'nonce-11' },
+  ]);
+  const { id } = await storeBatch(t.app, await createPayments(t, 1), { lane: 12, address: 'account-12', nonce: 'nonce-11' });
+  expect(await settle(12, 'account-12', 5, 'nonce-11')).toEqual([]);
+  expect(await sql(t.app, 'select batch::text, nonce from payout_lanes where lane = 12')).toEqual([{ batch: id, nonce: 'nonce-11' }]);
 });

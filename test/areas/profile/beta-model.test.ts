@@ -191,7 +191,13 @@ class History {
     const rows = this.#of(wallet, mode);
     const period = (name: Period) => {
       const within = rows.filter((row) => row.kind !== 'conversion' && bucketOf(name, row.day) === bucketOf(name, today));
-      return { points: sum(within), games: sourceOf(within, 'game'), quests: sourceOf(within, 'quest'), referrals: sourceOf(within, 'referral'), adjustments: 0 };
+      return {
+        points: sum(within),
+        games: sourceOf(within, 'game'),
+        quests: sourceOf(within, 'quest'),
+        referrals: sourceOf(within, 'referral'),
+        adjustments: 0,
+      };
     };
     const games = GAMES.map((gameId) => {
       const scores = this.scores.filter((score) => score.wallet === wallet && score.mode === mode && score.gameId === gameId && !score.voided);

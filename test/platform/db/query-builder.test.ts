@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { platformTables } from '#platform/db/entities.ts';
-import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
+import { isoInstant, placeholder, prepared, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { startTestServer, type TestServer } from '#test/support/http/framework.ts';
 
 const build = queryBuilder(platformTables);
@@ -54,4 +54,19 @@ test('The values of enumerated columns and booleans stand in the SQL text, so th
   expect(text).toContain(`"state" in ('received', 'failed')`);
   expect(text).toContain('= true');
   expect(parameters).toEqual([`o'clock`]);
+});
+
+test('A condition with an empty list matches no row, and a negated one matches every row', async () => {
+  await kit.app.tx((tx) => run(tx, insertKey('list')));
+  const keys = build.selectFrom('idempotency_keys').select('scope');
+  expect(await run(kit.app.db, keys.where('scope', 'in', []))).toEqual([]);
+  expect(await run(kit.app.db, keys.where('scope', 'not in', []))).toContainEqual({ scope: Buffer.from('list') });
+});
+
+test('A prepared query sends its values by position, and a query that contains a value cannot be prepared', async () => {
+  const keys = build.selectFrom('idempotency_keys').select('scope');
+  const select = prepared('test_select_scope', keys.where('scope', '=', placeholder<Buffer>(1)));
+  await kit.app.tx((tx) => run(tx, insertKey('prepared')));
+  expect(await kit.app.db.query(select, [Buffer.from('prepared')])).toEqual([{ scope: Buffer.from('prepared') }]);
+  expect(() => prepared('test_with_value', keys.where('scope', '=', HASH))).toThrow('the query test_with_value contains values; use placeholders');
 });

@@ -120,7 +120,10 @@ export async function readEvents(
   battleId: string,
   types: readonly string[] = ['battle_started', 'battle_result'],
 ): Promise<{ type: string; payload: Record<string, unknown> }[]> {
-  return await sql(app, `select type, payload from outbox where type = any($2::text[]) and payload ->> 'battleId' = $1 order by id`, [battleId, types]);
+  return await sql(app, `select type, payload from outbox where type = any($2::text[]) and payload ->> 'battleId' = $1 order by id`, [
+    battleId,
+    types,
+  ]);
 }
 
 /** Returns a copy of the application whose transactions fail before their commit, like in a killed process. */

@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { FORMULA } from '#lib/allocation.ts';
 import type { App } from '#platform/app.ts';
-import { isoInstant, run } from '#platform/db/query-builder.ts';
+import { isoInstant, placeholder, prepared, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
@@ -48,7 +48,7 @@ const epochs = build
 export type Epoch = InferResult<typeof epochs>[number];
 
 // Named, because each wait for an epoch runs this query repeatedly.
-const selectEpoch = statement<Epoch>('select_epoch', epochs.where('e.epoch', '=', 0).compile().sql);
+const selectEpoch = prepared('select_epoch', epochs.where('e.epoch', '=', placeholder<number>(1)));
 
 /** Returns one epoch, or null when it does not exist. */
 export async function readEpoch(db: Queryable, epoch: number): Promise<Epoch | null> {

@@ -22,11 +22,9 @@ export async function listTransactions(
   limit: number,
   offset: number,
 ): Promise<{ transactions: ListedTransaction[]; total: number }> {
-  // The state is a literal, because PostgreSQL cannot use the index chain_transactions_unclear for a parameter.
-  const inState = sql.lit(state);
   const [transactions, total] = await Promise.all([
-    run(db, selectTransactions.where('t.state', '=', inState).orderBy('t.changed_at', 'desc').orderBy('t.id').limit(limit).offset(offset)),
-    run(db, build.selectFrom('chain_transactions').select(sql<number>`count(*)::int`.as('n')).where('state', '=', inState)),
+    run(db, selectTransactions.where('t.state', '=', state).orderBy('t.changed_at', 'desc').orderBy('t.id').limit(limit).offset(offset)),
+    run(db, build.selectFrom('chain_transactions').select(sql<number>`count(*)::int`.as('n')).where('state', '=', state)),
   ]);
   return { transactions, total: total[0]?.n ?? 0 };
 }

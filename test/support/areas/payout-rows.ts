@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { membersHash } from '#areas/payouts/batches/members.ts';
+import type { App } from '#platform/app.ts';
+import { type Account, newSigner, parseAddress } from '#platform/solana/primitives.ts';
+import { NONCE_BYTES, SYSTEM_PROGRAM } from '#platform/solana/system-program.ts';
+import { sql } from './boards.ts';
+
+/** Returns a random address as base58. A nonce has the same form. */
+export const randomAddress = (): string => newSigner().publicKey.toBase58();
+
+/** A stored payout lane. */
+export interface StoredLane {
+  readonly lane: number;
+  readonly address: string;
+  readonly nonce: string;
+}
+
+let lanes = 0;
+
+/** Inserts a payout lane with a nonce account that exists on no chain. */
+export async function storeLane(app: App, { stale = false } = {}): Promise<StoredLane> {
+  const lane = { lane: lanes++, address: randomAddress(), nonce: randomAddress() };
+  await sql(app, 'insert into payout_lanes (lane, address, authority, nonce, stale) values ($1, $2, $3, $4, $5)', [
+    lane.lane,
+    lane.address,
+    randomAddress(),
+    lane.nonce,
+    stale,
+  ]);
+  return lane;
+}
+
+/** A stored batch that uses its lane. */
+export interface StoredBatch extends StoredLane {
+  readonly id: string;
+}
+
+/**
+ * Puts pending payments into a new batch on a lane.
+ * @param payments ids in batch order
+ * @param lane by default a new lane
+ */
+export async function storeBatch(app: App, payments: readonly string[], lane?: StoredLane): Promise<StoredBatch> {
+  const id = randomUUID();
+  const used = lane ?? (await storeLane(app));
+  await app.tx(async (tx) => {
+    await tx.query(
+      {
+        text: `insert into payout_batches (id, lane, address, nonce, fee_payer, treasury, mint, decimals, rent, urgency, members_hash)
+          values ($1, $2, $3, $4, $5, $6, $7, 6, 100, 0, $8)`,
+      },
+      [id, used.lane, used.address, used.nonce, randomAddress(), randomAddress(), randomAddress(), membersHash(payments)],
+    );
+    await tx.query(
+      {
+        text: `insert into payout_batch_members (batch, position, payment, opens)
+          select $1, m.n - 1, m.payment, false from unnest($2::uuid[]) with ordinality as m(payment, n)`,
+      },
+      [id, payments],
+    );
+    await tx.query({ text: `update payments set state = 'batched' where id = any($1::uuid[])` }, [payments]);
+    await tx.query({ text: 'update payout_lanes set batch = $2, stale = false where lane = $1' }, [used.lane, id]);
+  });
+  return { ...used, id };
+}
+
+/** Builds a nonce account with a nonce, as an RPC node returns it. */
+export function nonceAccount(nonce: string): Account {
+  const data = Buffer.alloc(NONCE_BYTES);
+  data.writeUInt32LE(1, 4);
+  data.set(parseAddress(nonce).toBytes(), 40);
+  return { owner: SYSTEM_PROGRAM, data, lamports: 1 };
+}
