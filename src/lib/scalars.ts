@@ -29,7 +29,11 @@ const INSTANT_LENGTH = '2026-11-21T12:00:00.000Z'.length;
  */
 export const Instant = z.iso
   .datetime()
-  .overwrite((text) => (text.length === INSTANT_LENGTH ? text : new Date(text).toISOString()))
+  .overwrite((text) => {
+    // Runs for invalid text as well, which the format rule above reports.
+    const time = Date.parse(text);
+    return text.length === INSTANT_LENGTH || Number.isNaN(time) ? text : new Date(time).toISOString();
+  })
   .meta({ id: 'Instant', description: 'ISO 8601 in UTC; with milliseconds in responses and events.', example: '2026-11-21T12:00:00.000Z' });
 
 /** A UTC day. */

@@ -55,8 +55,8 @@ for (const processes of [1, 2]) {
       for (const baseUrl of system.urls) {
         const board = await ok(createClient({ baseUrl }).get('/leaderboard/global', { query: { period: 'week' } }));
         expect(board.body).toEqual([
-          { rank: 1, wallet: ann.wallet, score: 130 },
-          { rank: 2, wallet: bob.wallet, score: 70 },
+          { rank: 1, wallet: ann.wallet, name: null, score: 130, rawScore: null, at: null },
+          { rank: 2, wallet: bob.wallet, name: null, score: 70, rawScore: null, at: null },
         ]);
       }
 

@@ -140,6 +140,7 @@ export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'entries.wallet': 'entries, chat-entries',
   'epoch_accounts.mint': 'vaults',
   'epochs.rules_version': 'epoch-rules',
+  'final_sums.board': 'final-sums',
   'finals.wallet': 'finals',
   'kept_engagements.source_id': 'an id of the social network',
   'ledger.source_id': 'score-points, quest-points, conversions, referral-shares; an adjustment has no other row',

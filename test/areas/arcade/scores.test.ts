@@ -1,10 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
-import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
+import { expectConsistent, playAndScore, registerGame, requestAsAdmin, startPlay, submitScore, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
-import { contradictions } from '#test/support/invariants.ts';
-import { createWallet, type SignedIn, send, signIn } from '#test/support/wallet.ts';
+import { send, signIn } from '#test/support/wallet.ts';
 
 const SECRET = 'a-secret-of-sixteen-or-more';
 let t: TestApp;
@@ -21,35 +20,11 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-async function play(player: SignedIn, gameId: string): Promise<string> {
-  const response = await player.fetch(`/game/${gameId}/play`, { method: 'POST' });
-  expect(response.status).toBe(201);
-  return ((await response.json()) as { playId: string }).playId;
-}
-
-async function submit(player: SignedIn, body: Record<string, unknown>, headers: Record<string, string> = {}) {
-  const response = await player.fetch('/arcade/score', { json: body, headers });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> & { error?: string; scoreId: string } };
-}
-
-async function scoreOnce(player: SignedIn, gameId: string, score: number) {
-  return await submit(player, { gameId, score, playId: await play(player, gameId) });
-}
-
-function admin(path: string, json?: unknown) {
-  return send(t, path, { ...(json === undefined ? {} : { json }), headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
-}
-
-async function expectConsistent(): Promise<void> {
-  const places = { databaseUrl: t.env.DATABASE_URL ?? '', redisUrl: t.env.REDIS_URL ?? '', redisPrefix: t.env.REDIS_PREFIX ?? '' };
-  await retryUntilPass(async () => expect(await contradictions(places)).toEqual([]));
-}
-
 test('POST /arcade/score returns the points and the wallet’s rank after the commit', async () => {
   const [best, second] = [await signIn(t), await signIn(t)];
-  const first = await scoreOnce(best, 'test-game', 9_000);
+  const first = await playAndScore(best, 'test-game', 9_000);
   expect(first).toMatchObject({ status: 200, body: { status: 'accepted', normalizedScore: 9_000, pointsAwarded: 90, personalBest: true } });
-  const other = await scoreOnce(second, 'test-game', 4_000);
+  const other = await playAndScore(second, 'test-game', 4_000);
   expect(other.body).toMatchObject({ pointsAwarded: 40, personalBest: true, rank: { score: 4_000 } });
   const rank = (await (await second.fetch('/game/test-game/rank')).json()) as object;
   expect(rank).toMatchObject(other.body.rank as object);
@@ -58,24 +33,24 @@ test('POST /arcade/score returns the points and the wallet’s rank after the co
 
 test('a lower score of the same wallet is recorded, but is not a personal best', async () => {
   const player = await signIn(t);
-  await scoreOnce(player, 'test-game', 5_000);
-  expect((await scoreOnce(player, 'test-game', 3_000)).body).toMatchObject({ status: 'accepted', personalBest: false, rank: { score: 5_000 } });
-  expect((await scoreOnce(player, 'test-game', 6_000)).body).toMatchObject({ personalBest: true, rank: { score: 6_000 } });
+  await playAndScore(player, 'test-game', 5_000);
+  expect((await playAndScore(player, 'test-game', 3_000)).body).toMatchObject({ status: 'accepted', personalBest: false, rank: { score: 5_000 } });
+  expect((await playAndScore(player, 'test-game', 6_000)).body).toMatchObject({ personalBest: true, rank: { score: 6_000 } });
 });
 
 test('points stop at the daily cap of the game and at the cap over all games, but scores still count for the board', async () => {
   const player = await signIn(t);
-  expect((await scoreOnce(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(100);
-  expect((await scoreOnce(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(30);
-  expect((await scoreOnce(player, 'test-game', 9_000)).body.pointsAwarded).toBe(90);
-  expect((await scoreOnce(player, 'test-game', 9_500)).body).toMatchObject({ pointsAwarded: 30, personalBest: true });
-  expect((await scoreOnce(player, 'test-game', 9_900)).body).toMatchObject({ pointsAwarded: 0, personalBest: true, rank: { score: 9_900 } });
+  expect((await playAndScore(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(100);
+  expect((await playAndScore(player, 'capped-game', 10_000)).body.pointsAwarded).toBe(30);
+  expect((await playAndScore(player, 'test-game', 9_000)).body.pointsAwarded).toBe(90);
+  expect((await playAndScore(player, 'test-game', 9_500)).body).toMatchObject({ pointsAwarded: 30, personalBest: true });
+  expect((await playAndScore(player, 'test-game', 9_900)).body).toMatchObject({ pointsAwarded: 0, personalBest: true, rank: { score: 9_900 } });
 });
 
 test('a score without points says why, and each score says what is left of the caps of the day', async () => {
   const player = await signIn(t);
   const told = async (gameId: string, score: number) => {
-    const { pointsAwarded, noPointsReason, leftToday } = (await scoreOnce(player, gameId, score)).body;
+    const { pointsAwarded, noPointsReason, leftToday } = (await playAndScore(player, gameId, score)).body;
     return { pointsAwarded, noPointsReason, leftToday };
   };
   expect(await told('capped-game', 99)).toEqual({ pointsAwarded: 0, noPointsReason: 'low-score', leftToday: { game: 130, all: 250 } });
@@ -89,55 +64,58 @@ test('a score without points says why, and each score says what is left of the c
   for (const gameId of ['test-game', 'capped-game']) {
     expect(await told(gameId, 9_000)).toEqual({ pointsAwarded: 0, noPointsReason: 'daily-cap', leftToday: { game: 0, all: 0 } });
   }
-  await expectConsistent();
+  await expectConsistent(t);
 });
 
 test('a repeated score gets its stored reason; after a decision or a void it gets its new state', async () => {
   const player = await signIn(t);
   const submitted = async (gameId: string, score: number) => {
-    const body = { gameId, score, playId: await play(player, gameId) };
-    return { body, ...(await submit(player, body)).body };
+    const body = { gameId, score, playId: await startPlay(player, gameId) };
+    return { body, ...(await submitScore(player, body)).body };
   };
   const low = await submitted('test-game', 50);
   const good = await submitted('test-game', 5_000);
   const held = await submitted('strict-game', 8_000);
-  const again = async ({ body }: { body: Record<string, unknown> }) => (await submit(player, body)).body;
+  const again = async ({ body }: { body: Record<string, unknown> }) => (await submitScore(player, body)).body;
   expect(await again(low)).toMatchObject({ scoreId: low.scoreId, pointsAwarded: 0, noPointsReason: 'low-score', leftToday: { game: 200, all: 200 } });
   expect(await again(good)).toMatchObject({ status: 'accepted', pointsAwarded: 50, noPointsReason: null, personalBest: true });
-  expect(await (await admin(`/admin/scores/${good.scoreId}/void`, { reason: 'modified client' })).json()).toMatchObject({
+  expect(await (await requestAsAdmin(t, `/admin/scores/${good.scoreId}/void`, { reason: 'modified client' })).json()).toMatchObject({
     ...{ status: 'voided', pointsAwarded: 0, noPointsReason: 'voided' },
   });
   expect(await again(good)).toMatchObject({
     ...{ scoreId: good.scoreId, status: 'voided', normalizedScore: 5_000, pointsAwarded: 0, noPointsReason: 'voided', personalBest: false },
   });
   expect(await again(held)).toMatchObject({ status: 'held', pointsAwarded: 0, noPointsReason: 'held' });
-  await admin(`/admin/scores/${held.scoreId}/decision`, { decision: 'accept' });
+  await requestAsAdmin(t, `/admin/scores/${held.scoreId}/decision`, { decision: 'accept' });
   expect(await again(held)).toMatchObject({ status: 'accepted', pointsAwarded: 80, noPointsReason: null, personalBest: true });
   const rejected = await submitted('strict-game', 9_000);
-  await admin(`/admin/scores/${rejected.scoreId}/decision`, { decision: 'reject' });
+  await requestAsAdmin(t, `/admin/scores/${rejected.scoreId}/decision`, { decision: 'reject' });
   expect(await again(rejected)).toMatchObject({ status: 'rejected', pointsAwarded: 0, noPointsReason: 'rejected', personalBest: false });
 });
 
 test('fifty concurrent scores of one wallet do not exceed its caps', async () => {
   const player = await signIn(t);
-  const plays = await Promise.all(Array.from({ length: 50 }, () => play(player, 'capped-game')));
-  const answers = await Promise.all(plays.map((playId) => submit(player, { gameId: 'capped-game', score: 1_000, playId })));
+  const plays = await Promise.all(Array.from({ length: 50 }, () => startPlay(player, 'capped-game')));
+  const answers = await Promise.all(plays.map((playId) => submitScore(player, { gameId: 'capped-game', score: 1_000, playId })));
   expect(answers.every((answer) => answer.status === 200)).toBe(true);
   expect(answers.reduce((sum, answer) => sum + Number(answer.body.pointsAwarded), 0)).toBe(130);
 });
 
 test('the same play with the same body gets the stored result, and with another body 409', async () => {
   const player = await signIn(t);
-  const body = { gameId: 'test-game', score: 100, playId: await play(player, 'test-game') };
-  const first = await submit(player, body);
-  expect(await submit(player, body)).toMatchObject({ status: 200, body: { scoreId: first.body.scoreId, pointsAwarded: first.body.pointsAwarded } });
-  expect(await submit(player, { ...body, score: 101 })).toEqual({ status: 409, body: { error: 'playId was used before with another score' } });
+  const body = { gameId: 'test-game', score: 100, playId: await startPlay(player, 'test-game') };
+  const first = await submitScore(player, body);
+  expect(await submitScore(player, body)).toMatchObject({
+    status: 200,
+    body: { scoreId: first.body.scoreId, pointsAwarded: first.body.pointsAwarded },
+  });
+  expect(await submitScore(player, { ...body, score: 101 })).toEqual({ status: 409, body: { error: 'playId was used before with another score' } });
 });
 
 test('twenty concurrent submissions of one play record one score', async () => {
   const player = await signIn(t);
-  const body = { gameId: 'test-game', score: 2_000, playId: await play(player, 'test-game') };
-  const answers = await Promise.all(Array.from({ length: 20 }, () => submit(player, body)));
+  const body = { gameId: 'test-game', score: 2_000, playId: await startPlay(player, 'test-game') };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => submitScore(player, body)));
   expect(new Set(answers.map((answer) => answer.body.scoreId)).size).toBe(1);
   expect(answers.map((answer) => answer.body.pointsAwarded)).toEqual(Array(20).fill(20));
 });
@@ -146,19 +124,19 @@ test('repeated requests with one Idempotency-Key and without a play record one s
   const player = await signIn(t);
   const headers = { 'Idempotency-Key': randomUUID() };
   const body = { gameId: 'free-game', score: 700 };
-  const answers = await Promise.all(Array.from({ length: 10 }, () => submit(player, body, headers)));
+  const answers = await Promise.all(Array.from({ length: 10 }, () => submitScore(player, body, headers)));
   expect(new Set(answers.map((answer) => answer.body.scoreId)).size).toBe(1);
-  expect(await submit(player, { ...body, score: 701 }, headers)).toMatchObject({
+  expect(await submitScore(player, { ...body, score: 701 }, headers)).toMatchObject({
     status: 409,
     body: { error: expect.stringContaining('Idempotency-Key') },
   });
-  const other = await submit(await signIn(t), { ...body, score: 702 }, headers);
+  const other = await submitScore(await signIn(t), { ...body, score: 702 }, headers);
   expect(other.status).toBe(200);
 });
 
 test('an impossible score is refused with the reason, stores no row and leaves the play unused', async () => {
   const player = await signIn(t);
-  const playId = await play(player, 'test-game');
+  const playId = await startPlay(player, 'test-game');
   const refusals: [Record<string, unknown>, number, string][] = [
     [{ gameId: 'test-game', score: 10_001, playId }, 400, 'score must be an integer from 0 to 10000 in this game'],
     [{ gameId: 'test-game', score: -1, playId }, 400, 'score must be an integer from 0 to 10000 in this game'],
@@ -174,88 +152,38 @@ test('an impossible score is refused with the reason, stores no row and leaves t
     [{ score: 5, playId }, 400, 'gameId is required'],
   ];
   for (const [body, status, error] of refusals) {
-    expect(await submit(player, body)).toMatchObject({ status, body: { error: expect.stringContaining(error) } });
+    expect(await submitScore(player, body)).toMatchObject({ status, body: { error: expect.stringContaining(error) } });
   }
-  expect(await submit(player, { gameId: 'test-game', score: 5, playId })).toMatchObject({ status: 200 });
+  expect(await submitScore(player, { gameId: 'test-game', score: 5, playId })).toMatchObject({ status: 200 });
 });
 
 test('a score with a play of another wallet is refused, even if that play has a score', async () => {
   const [owner, thief] = [await signIn(t), await signIn(t)];
-  const playId = await play(owner, 'test-game');
+  const playId = await startPlay(owner, 'test-game');
   const body = { gameId: 'test-game', score: 50, playId };
-  expect(await submit(thief, body)).toMatchObject({ status: 400 });
-  expect((await submit(owner, body)).status).toBe(200);
-  expect(await submit(thief, body)).toMatchObject({ status: 400, body: { error: 'playId must name a play that you started in this game' } });
+  expect(await submitScore(thief, body)).toMatchObject({ status: 400 });
+  expect((await submitScore(owner, body)).status).toBe(200);
+  expect(await submitScore(thief, body)).toMatchObject({ status: 400, body: { error: 'playId must name a play that you started in this game' } });
 });
 
 test('a score with a play that is too short or too old is refused', async () => {
   const player = await signIn(t);
-  const body = { gameId: 'slow-game', score: 50, playId: await play(player, 'slow-game') };
-  expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: 'playId must name a play that lasted at least 60000 ms' } });
+  const body = { gameId: 'slow-game', score: 50, playId: await startPlay(player, 'slow-game') };
+  expect(await submitScore(player, body)).toMatchObject({ status: 400, body: { error: 'playId must name a play that lasted at least 60000 ms' } });
 });
 
 test('a game with a secret accepts only scores signed with it', async () => {
   const player = await signIn(t);
-  const playId = await play(player, 'signed-game');
+  const playId = await startPlay(player, 'signed-game');
   const body = { gameId: 'signed-game', score: 800, playId, durationMs: 0 };
   const sign = (text: string) => createHmac('sha256', SECRET).update(text).digest('hex');
   const wrong = sign(`v1:${playId}:${player.wallet}:801:0`);
-  expect(await submit(player, body)).toMatchObject({ status: 400, body: { error: expect.stringContaining('signature') } });
-  expect(await submit(player, { ...body, signature: wrong })).toMatchObject({ status: 400, body: { error: expect.stringContaining('signature') } });
-  expect(await submit(player, { ...body, signature: sign(`v1:${playId}:${player.wallet}:800:0`) })).toMatchObject({ status: 200 });
-});
-
-test('a doubtful score is held without points and is on no board until a moderator accepts it', async () => {
-  const player = await signIn(t);
-  const held = await scoreOnce(player, 'strict-game', 8_000);
-  expect(held.body).toMatchObject({ status: 'held', pointsAwarded: 0, personalBest: false, rank: { rank: null } });
-  const list = (await (await admin('/admin/scores?status=held')).json()) as { scoreId: string; reasons: string[] }[];
-  expect(list.find((score) => score.scoreId === held.body.scoreId)?.reasons).toEqual([expect.stringContaining('per second')]);
-  const decided = await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept', reason: 'replay seen' });
-  expect(await decided.json()).toMatchObject({ status: 'accepted', pointsAwarded: 80, decidedBy: 'admin-1' });
-  await retryUntilPass(async () => expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: 1, score: 8_000 }));
-  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })).status).toBe(409);
-  await expectConsistent();
-});
-
-test('a rejected score gives no points and is on no board', async () => {
-  const player = await signIn(t);
-  const held = await scoreOnce(player, 'strict-game', 7_000);
-  expect(await (await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).json()).toMatchObject({
-    status: 'rejected',
-    pointsAwarded: 0,
+  expect(await submitScore(player, body)).toMatchObject({ status: 400, body: { error: expect.stringContaining('signature') } });
+  expect(await submitScore(player, { ...body, signature: wrong })).toMatchObject({
+    status: 400,
+    body: { error: expect.stringContaining('signature') },
   });
-  expect(await (await player.fetch('/game/strict-game/rank')).json()).toMatchObject({ rank: null, score: 0 });
-});
-
-test('of twenty concurrent decisions on one held score exactly one succeeds', async () => {
-  const player = await signIn(t);
-  const held = await scoreOnce(player, 'strict-game', 7_500);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })));
-  expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(409)]);
-  await expectConsistent();
-});
-
-test('a void takes the points back and recomputes the wallet’s best score', async () => {
-  const player = await signIn(t);
-  await scoreOnce(player, 'test-game', 3_000);
-  const cheated = await scoreOnce(player, 'test-game', 9_999);
-  expect(await (await admin(`/admin/scores/${cheated.body.scoreId}/void`, { reason: 'modified client' })).json()).toMatchObject({ status: 'voided' });
-  await retryUntilPass(async () => expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ score: 3_000 }));
-  await retryUntilPass(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ score: 30 }));
-  expect((await admin(`/admin/scores/${cheated.body.scoreId}/void`, { reason: 'again' })).status).toBe(409);
-  expect((await admin(`/admin/scores/${randomUUID()}/void`, { reason: 'nothing' })).status).toBe(404);
-  await expectConsistent();
-});
-
-test('a wallet without scores after voids is on no board and has no rank', async () => {
-  const player = await signIn(t);
-  const only = await scoreOnce(player, 'test-game', 1_234);
-  await admin(`/admin/scores/${only.body.scoreId}/void`, { reason: 'gone' });
-  await retryUntilPass(async () => {
-    expect(await (await player.fetch('/game/test-game/rank')).json()).toMatchObject({ rank: null, score: 0, percentile: null });
-    expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: null, score: 0 });
-  });
+  expect(await submitScore(player, { ...body, signature: sign(`v1:${playId}:${player.wallet}:800:0`) })).toMatchObject({ status: 200 });
 });
 
 test('submitting a score requires a session, and deciding requires an admin token', async () => {
@@ -263,7 +191,7 @@ test('submitting a score requires a session, and deciding requires an admin toke
   expect((await send(t, '/admin/scores')).status).toBe(403);
   expect((await send(t, `/admin/scores/${randomUUID()}/decision`, { json: { decision: 'accept' } })).status).toBe(403);
   expect((await send(t, `/admin/scores/${randomUUID()}/void`, { json: { reason: 'x' } })).status).toBe(403);
-  expect((await admin(`/admin/scores/${randomUUID()}/decision`, { decision: 'maybe' })).status).toBe(400);
+  expect((await requestAsAdmin(t, `/admin/scores/${randomUUID()}/decision`, { decision: 'maybe' })).status).toBe(400);
 });
 
 test('without a worker a score gets 503, and repeating the request records it once', async () => {
@@ -271,13 +199,13 @@ test('without a worker a score gets 503, and repeating the request records it on
   try {
     await registerGame(lonely.url, ADMIN_TOKEN, 'test-game');
     const player = await signIn(lonely);
-    const body = { gameId: 'test-game', score: 100, playId: await play(player, 'test-game') };
+    const body = { gameId: 'test-game', score: 100, playId: await startPlay(player, 'test-game') };
     const answer = await player.fetch('/arcade/score', { json: body });
     expect(answer.status).toBe(503);
     expect(answer.headers.get('Retry-After')).not.toBeNull();
     const worker = await startWorker({ ...lonely.env });
     try {
-      expect(await submit(player, body)).toMatchObject({ status: 200, body: { pointsAwarded: 1 } });
+      expect(await submitScore(player, body)).toMatchObject({ status: 200, body: { pointsAwarded: 1 } });
       await retryUntilPass(async () => expect(await (await player.fetch('/leaderboard/global/rank')).json()).toMatchObject({ rank: 1, score: 1 }));
     } finally {
       await worker.close();
@@ -285,47 +213,4 @@ test('without a worker a score gets 503, and repeating the request records it on
   } finally {
     await lonely.close();
   }
-});
-
-test('a ban ends the wallet’s session, voids its scores, and blocks scores and sign-in', async () => {
-  const wallet = createWallet();
-  const player = await signIn(t, wallet);
-  const playId = await play(player, 'test-game');
-  await scoreOnce(player, 'test-game', 5_000);
-  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
-  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
-  expect((await submit(player, { gameId: 'test-game', score: 1, playId })).status).toBe(401);
-  await expect(signIn(t, wallet)).rejects.toThrow('403');
-  await retryUntilPass(async () => {
-    const board = (await (await send(t, '/game/test-game/leaderboard?limit=500')).json()) as { wallet: string }[];
-    expect(board.map((entry) => entry.wallet)).not.toContain(player.wallet);
-  });
-  await expectConsistent();
-  expect((await admin(`/admin/wallets/${player.wallet}/unban`, {})).status).toBe(200);
-  expect((await admin(`/admin/wallets/${player.wallet}/unban`, {})).status).toBe(409);
-  expect((await admin(`/admin/wallets/${createWallet().address}/ban`, { reason: 'x' })).status).toBe(404);
-  expect((await submit(await signIn(t, wallet), { gameId: 'test-game', score: 1, playId })).status).toBe(200);
-});
-
-test('a held score of a banned wallet can only be rejected', async () => {
-  const player = await signIn(t);
-  const held = await scoreOnce(player, 'strict-game', 6_500);
-  expect((await admin(`/admin/wallets/${player.wallet}/ban`, { reason: 'bot' })).status).toBe(200);
-  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'accept' })).status).toBe(409);
-  expect((await admin(`/admin/scores/${held.body.scoreId}/decision`, { decision: 'reject' })).status).toBe(200);
-});
-
-test('the ledger row of a void has the rewards flag of the original row, even if the game changed since', async () => {
-  await registerGame(t.url, ADMIN_TOKEN, 'changed-game');
-  const player = await signIn(t);
-  const score = await scoreOnce(player, 'changed-game', 4_000);
-  await registerGame(t.url, ADMIN_TOKEN, 'changed-game', { ...TEST_GAME, rewards: false });
-  expect((await admin(`/admin/scores/${score.body.scoreId}/void`, { reason: 'modified client' })).status).toBe(200);
-  const entries = await t.app.db.query({ text: 'select reason, points::int as points, rewards from ledger where wallet = $1 order by points desc' }, [
-    player.wallet,
-  ]);
-  expect(entries).toEqual([
-    { reason: 'score', points: 40, rewards: true },
-    { reason: 'void', points: -40, rewards: true },
-  ]);
 });

@@ -98,7 +98,7 @@ test('an unknown id and the id of a chat round are 404', async () => {
     expect((await client.call(postFinalize, { params: { id } })).status).toBe(404);
     expect((await send(t, `/round/${id}/tickets/${NOBODY}`)).status).toBe(404);
   }
-  expect((await send(t, '/round/17')).status).toBe(400);
+  expect((await send(t, '/round/17')).status).toBe(404);
 });
 
 test('a free ticket is confirmed immediately and has a receipt', async () => {

@@ -163,7 +163,7 @@ test('a claim that is not confirmed within the wait returns 202 with its locatio
     const rewards = await jsonOf(send(t, `/api/rewards/wallet/${player.wallet}/claimable`), z.array(ClaimableView));
     return rewards.find((reward) => reward.epoch === 106)?.status;
   };
-  expect(await claimable()).toBe('claiming');
+  expect(await claimable()).toBe('claimable');
 
   const waiting = requestClaim(player, epoch);
   await t.app.tx((tx) => resume(tx, 'claims'));
@@ -190,5 +190,5 @@ test('a claim request repeated with its Idempotency-Key returns the claim of the
 
 test('GET of an unknown claim id returns 404', async () => {
   expect((await send(t, `/api/rewards/claims/${crypto.randomUUID()}`)).status).toBe(404);
-  expect((await send(t, '/api/rewards/claims/nonsense')).status).toBe(400);
+  expect((await send(t, '/api/rewards/claims/nonsense')).status).toBe(404);
 });

@@ -71,7 +71,14 @@ test('a computed epoch is opened on the chain, and its vault receives exactly it
   expect(landed?.meta?.err).toBeNull();
   const events = await t.app.db.query(selectEvents, [300, 'epoch_committed']);
   expect(events.map(({ payload }) => payload)).toEqual([
-    { epoch: 300, root: epoch.root, total: '61', leaves: 3, signature: row?.commit_signature, expiresAt: row?.expires_at },
+    {
+      epoch: 300,
+      root: epoch.root,
+      total: '61',
+      leaves: 3,
+      signature: row?.commit_signature,
+      expiresAt: new Date(row?.expires_at ?? '').toISOString(),
+    },
   ]);
 });
 

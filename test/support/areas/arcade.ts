@@ -1,4 +1,8 @@
-import { send } from '../wallet.ts';
+import { expect } from '@jest/globals';
+import { ADMIN_TOKEN, type TestApp } from '../app.ts';
+import { contradictions } from '../invariants.ts';
+import { type SignedIn, send } from '../wallet.ts';
+import { retryUntilPass } from './player.ts';
 
 /** Definition of a test game: verification by a play of any length, 100 points for the highest score. */
 export const TEST_GAME = {
@@ -14,4 +18,33 @@ export const TEST_GAME = {
 export async function registerGame(url: string, adminToken: string, id: string, definition: object = TEST_GAME): Promise<void> {
   const response = await send({ url }, `/admin/games/${id}`, { method: 'PUT', json: definition, headers: { Authorization: `Bearer ${adminToken}` } });
   if (!response.ok) throw new Error(`PUT /admin/games/${id} answered ${response.status}: ${await response.text()}`);
+}
+
+/** Starts a play of a game and returns its id. */
+export async function startPlay(player: SignedIn, gameId: string): Promise<string> {
+  const response = await player.fetch(`/game/${gameId}/play`, { method: 'POST' });
+  expect(response.status).toBe(201);
+  return ((await response.json()) as { playId: string }).playId;
+}
+
+/** Submits a score with POST /arcade/score. */
+export async function submitScore(player: SignedIn, body: Record<string, unknown>, headers: Record<string, string> = {}) {
+  const response = await player.fetch('/arcade/score', { json: body, headers });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> & { error?: string; scoreId: string } };
+}
+
+/** Starts a play and submits its score. */
+export async function playAndScore(player: SignedIn, gameId: string, score: number) {
+  return await submitScore(player, { gameId, score, playId: await startPlay(player, gameId) });
+}
+
+/** Sends a request with the admin token: POST if `json` is given, otherwise GET. */
+export function requestAsAdmin(t: TestApp, path: string, json?: unknown): Promise<Response> {
+  return send(t, path, { ...(json === undefined ? {} : { json }), headers: { Authorization: `Bearer ${ADMIN_TOKEN}` } });
+}
+
+/** Waits until ledger, standings, boards and Redis agree. */
+export async function expectConsistent(t: TestApp): Promise<void> {
+  const places = { databaseUrl: t.env.DATABASE_URL ?? '', redisUrl: t.env.REDIS_URL ?? '', redisPrefix: t.env.REDIS_PREFIX ?? '' };
+  await retryUntilPass(async () => expect(await contradictions(places)).toEqual([]));
 }

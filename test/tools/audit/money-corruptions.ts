@@ -165,6 +165,8 @@ export const MISSING_ROWS: Readonly<Record<string, string>> = {
   'payout_findings: lane of payout_lanes': FINDING,
   'payout_findings: id of payments': FINDING,
   'payments: lane of payout_lanes': `update payments set state = 'batched'`,
+  'quest_checks: quest_id of quests': `insert into quest_checks (wallet, quest_id, day, first_at, last_at) select p.wallet, q.id::text, 1, app_now(), app_now() from players p, quests q limit 1`,
+  'quest_checks: wallet of players': `delete from burns; insert into quest_checks (wallet, quest_id, day, first_at, last_at) select wallet, '', 1, app_now(), app_now() from players limit 1`,
   'quest_completions: wallet of players': 'delete from burns',
   'reward_imports: epoch of epochs': `insert into reward_imports (id, epoch, state, hash, rows, decided_at) select gen_random_uuid(), epoch, 'done', '', 1, app_now() from epochs limit 1`,
 };

@@ -26,6 +26,12 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ['point-totals', `update point_totals set entries = entries + 1 where ${one('point_totals')}`, /^day \d+, \w+ \w+: /],
   ['finals', `update finals set rank = rank + 1 where ${one('finals', `board = 'global'`)}`, /^global of day \d+: /],
   ['finals', `delete from finals where ${one('finals', `board = 'quests' and period = 'day'`)}`, /^quests of day \d+: /],
+  [
+    'final-sums',
+    `update final_sums set points = points + 1 where ${one('final_sums', `board = 'global'`)}`,
+    /^global of \w+ \d+: the final values sum to /,
+  ],
+  ['final-sums', `delete from final_sums where board = 'quests'`, /^quests of \w+ \d+: the final values sum to \d+, but the stored sum is 0$/],
   ['periods', `delete from closed_periods where period = 'day'; update point_totals set day = day - 3`, /^day \d+ is not closed/],
   ['periods', `update closed_periods set finals_at = null, closed_at = ${HOURS_AGO}`, /^the finals of day \d+ are not stored/],
   ['board-refreshes', `insert into board_refreshes values ('global', 'nobody', 1, ${HOURS_AGO})`, /^global: the refresh of nobody has been waiting/],

@@ -114,6 +114,15 @@ export const pointChecks = [
      where position <> n or value > more or rank <> case when value = more then ahead else n end or (value = more and wallet >= before)`,
   ),
   databaseCheck(
+    'final-sums',
+    'the stored sum of a board of points in the latest closed day, week, month and year is the sum of its final values',
+    `with ${DAYS}, ${COUNTED},
+     summed as (select board, period, bucket, sum(value) as points from finals join ended using (period, bucket) where board in ${BOARDS} group by 1, 2, 3),
+     stored as (select s.* from final_sums s join ended using (period, bucket))
+     select format('%s of %s %s: the final values sum to %s, but the stored sum is %s', board, period, bucket, coalesce(f.points, 0), coalesce(s.points, 0)) as what
+     from summed f full join stored s using (board, period, bucket) where coalesce(f.points, 0) <> coalesce(s.points, 0)`,
+  ),
+  databaseCheck(
     'periods',
     'every day, week, month and year that ended more than an hour ago is closed, and its finals are stored',
     `with ${DAYS},

@@ -102,7 +102,8 @@ const VIOLATIONS: Readonly<Record<string, Violation>> = {
   },
   'an invalid idempotency key': {
     isRare: true,
-    with: [400],
+    // Status 404: the path names an object that does not exist, which the service checks first.
+    with: [400, 404],
     applies: (draft) => declares(draft, 'Idempotency-Key'),
     act(draft, random) {
       draft.headers = draft.headers.filter(([name]) => name !== 'Idempotency-Key');
