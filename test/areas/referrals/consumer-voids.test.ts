@@ -3,8 +3,7 @@ import { findGame } from '#areas/arcade/games/registry.ts';
 import { restoreScore } from '#areas/arcade/scores/restore.ts';
 import { readReferred, readStats, readSummary } from '#areas/referrals/stats.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { sql } from '#test/support/areas/boards.ts';
-import { consume, FREE, ledgerOf, makeReferrals, registerGames, score, VERIFIED, voidTestScore } from '#test/support/areas/referrals.ts';
+import { consume, FREE, ledgerOf, makeReferrals, registerGames, score, standingsOf, VERIFIED, voidTestScore } from '#test/support/areas/referrals.ts';
 
 let t: TestApp;
 beforeAll(async () => {
@@ -17,14 +16,7 @@ afterAll(() => t.close());
 
 const family = (n: number) => makeReferrals(t.app, n);
 const pointsOf = async (wallet: string) => (await ledgerOf(t.app, wallet)).map(({ points }) => points);
-const standing = async (wallet: string, board = 'referrals') =>
-  (
-    await sql<{ mode: string; total: number }>(
-      t.app,
-      'select mode, total::int as total from standings where board = $1 and wallet = $2 order by mode',
-      [board, wallet],
-    )
-  ).map(({ mode, total }) => `${mode} ${total}`);
+const standing = (wallet: string, board?: string) => standingsOf(t.app, wallet, board);
 
 test('a void subtracts exactly the share of its score', async () => {
   const [referrer, child = ''] = await family(1);

@@ -17,6 +17,7 @@ import {
   makeReferrals,
   registerGames,
   score,
+  standingsOf,
   VERIFIED,
   voidTestScore,
 } from '#test/support/areas/referrals.ts';
@@ -34,14 +35,7 @@ afterAll(() => t.close());
 const family = (n: number) => makeReferrals(t.app, n);
 const ban = (wallet: string, at: string | null) => sql(t.app, 'update players set banned_at = $2::timestamptz where wallet = $1', [wallet, at]);
 const pointsOf = async (wallet: string) => (await ledgerOf(t.app, wallet)).map(({ points }) => points);
-const standing = async (wallet: string, board = 'referrals') =>
-  (
-    await sql<{ mode: string; total: number }>(
-      t.app,
-      'select mode, total::int as total from standings where board = $1 and wallet = $2 order by mode',
-      [board, wallet],
-    )
-  ).map(({ mode, total }) => `${mode} ${total}`);
+const standing = (wallet: string, board?: string) => standingsOf(t.app, wallet, board);
 
 test('a referrer gets 10 % of each score, rounded down, for any number of batches', async () => {
   const [referrer, child = ''] = await family(1);

@@ -103,3 +103,13 @@ export const ledgerOf = (app: App, wallet: string) =>
     `select reason, points::int as points, mode, rewards, source_id as "sourceId" from ledger where wallet = $1 and kind = 'referral' order by points, source_id`,
     [wallet],
   );
+
+/** Reads a wallet's standings on a board as texts such as `regular 3`, ordered by mode. */
+export async function standingsOf(app: App, wallet: string, board = 'referrals'): Promise<string[]> {
+  const rows = await sql<{ mode: string; total: number }>(
+    app,
+    'select mode, total::int as total from standings where board = $1 and wallet = $2 order by mode',
+    [board, wallet],
+  );
+  return rows.map(({ mode, total }) => `${mode} ${total}`);
+}
