@@ -8,6 +8,7 @@ import { drain } from './platform/http/body.ts';
 import { bullBoard } from './platform/http/bull-board.ts';
 import { toHttpError } from './platform/http/errors.ts';
 import { docs } from './platform/http/openapi/docs.ts';
+import { sendErrorPage } from './platform/http/pages/page.ts';
 import type { AnyRoute } from './platform/http/route.ts';
 import { createRouter } from './platform/http/router.ts';
 import { beginRequest, observeRequest } from './platform/observability/metrics/metrics.ts';
@@ -48,8 +49,10 @@ function handleRequest(app: App): Koa.Middleware {
       const httpError = toHttpError(error);
       ctx.status = httpError.status;
       ctx.set(httpError.headers);
-      ctx.type = 'application/json';
-      ctx.body = JSON.stringify({ error: httpError.message });
+      if (!(await sendErrorPage(app, ctx, ctx.state.route, httpError))) {
+        ctx.type = 'application/json';
+        ctx.body = JSON.stringify({ error: httpError.message });
+      }
       // Reads the rest of the request body: if the connection closed while the client is still sending the body, the client would lose the response.
       if (!ctx.req.complete) drain(ctx.req);
       if (httpError.status >= 500)

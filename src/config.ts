@@ -68,6 +68,19 @@ function parseConsumerSecret(text: string): Buffer {
 }
 
 /**
+ * Parses the URL of the front end. The paths of its pages are appended to it.
+ * @throws when it has a query, a fragment or credentials, or is not https in production
+ */
+function parseFrontendUrl(text: string, production: boolean): URL {
+  const url = new URL(text);
+  if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '' || /[?#]$/.test(text)) {
+    throw new Error('configuration: FRONTEND_URL must not have a query, a fragment or credentials');
+  }
+  if (production && url.protocol !== 'https:') throw new Error('configuration: FRONTEND_URL must be https in production');
+  return url;
+}
+
+/**
  * Parses an entry of `ALLOWED_ORIGINS` to an origin in the form that browsers send. Rejects a URL with an opaque origin (such as `file:///`):
  * browsers send every opaque origin as `null`, so this entry would allow all opaque origins.
  */
@@ -85,6 +98,8 @@ const Environment = z.object({
   METRICS_PORT: port.default(0),
   METRICS_HOST: z.string().default('127.0.0.1'),
   PUBLIC_URL: z.url().optional(),
+  /** URL of the front end, to which links for people lead. Without it, they lead to pages of this service. */
+  FRONTEND_URL: z.url({ protocol: /^https?$/ }).optional(),
   ALLOWED_ORIGINS: list(''),
   TRUST_PROXY: flag,
   DATABASE_URL: z.string().min(1).default('postgresql://localhost/coinop'),
@@ -164,6 +179,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     port: e.PORT,
     metrics: { host: e.METRICS_HOST, port: e.METRICS_PORT },
     publicUrl,
+    /** URL of the front end; null when links for people lead to pages of this service. */
+    frontendUrl: e.FRONTEND_URL === undefined ? null : parseFrontendUrl(e.FRONTEND_URL, production),
     allowedOrigins: [publicUrl.origin, ...e.ALLOWED_ORIGINS.map(parseOrigin)],
     trustProxy: e.TRUST_PROXY,
     database: { url: e.DATABASE_URL, pool: e.DATABASE_POOL },

@@ -108,7 +108,9 @@ function endpoint({ parameters = [], requestBody, responses }: Operation, shared
 
 /** Returns the TypeScript type of a body. A JSON body has the type of its schema. A body of another content type has the type given as `bytes`. */
 function media({ content }: Media, bytes: 'Bytes' | 'Response'): string {
-  const types = Object.entries(content ?? {}).map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
+  // A page is for browsers: clients of a response that is JSON or a page get JSON.
+  const forClients = Object.entries(content ?? {}).filter(([type], _, all) => type !== 'text/html' || all.length === 1);
+  const types = forClients.map(([type, { schema }]) => (type === JSON_TYPE ? typeOf(schema ?? {}) : bytes));
   return types.length === 0 ? 'null' : [...new Set(types)].join(' | ');
 }
 

@@ -31,6 +31,7 @@ export const routes = {
     ...battleRoutes.public,
     ...leaderboardRoutes.public,
     ...questRoutes.public,
+    ...referralRoutes.public,
     ...rewardRoutes.public,
     ...payoutRoutes.public,
     ...lotteryRoutes.public,

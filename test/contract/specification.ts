@@ -173,6 +173,8 @@ export const OTHER_ENDPOINTS: readonly string[] = `
   GET /battle/{id}
   POST /battle/{id}/start
   GET /round/{id}/tickets/{ticketId}
+  GET /rounds
+  GET /chat/rounds
   POST /chat/message
   GET /chat/round/{id}/entries/{entryId}/proof
   POST /integrations/chat/messages

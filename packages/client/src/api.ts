@@ -9,7 +9,12 @@ export type ActiveEvent = {
   id: Id;
   title: string;
   startsAt: Instant;
+
+  /** End of the event. For a chat round, its closing time; the draw follows. */
   endsAt: Instant | null;
+
+  /** State of a chat_round. active: accepts entries until `endsAt`. closing, committed: closed, not drawn yet. Absent for other events. */
+  status?: 'active' | 'closing' | 'committed';
 
   /** Free-form payload of an arcade_event; absent for other events and for an event without a payload. */
   payload?: unknown;
@@ -48,7 +53,7 @@ export type ArcadeState = {
   theme: { [key: string]: unknown };
   themeVersion: number;
 
-  /** Active events: the chat round, the burn event, then at most 50 one-time events, newest first. */
+  /** Active events: at most 10 chat rounds (the active one, then those that are not drawn yet), the burn event, then at most 50 one-time events, newest first. */
   activeEvents: ActiveEvent[];
   arcade: {
     name: string;
@@ -598,6 +603,20 @@ export type ChatStatus = {
 
   /** The round that accepts entries, or null. This and the following fields are null while the database does not answer. */
   activeRound: { id: Id; closesAt: Instant } | null;
+
+  /** The round that is active; without an active round, the newest round that is closed and not drawn yet; null without both. */
+  currentRound: {
+    id: Id;
+
+    /** active: accepts entries until `closesAt`. closing, committed: closed, not drawn yet. */
+    status: 'active' | 'closing' | 'committed';
+
+    /** Closing time, also after the round is closed. */
+    closesAt: Instant;
+
+    /** Time from which the round can be drawn; null before its commitment is final. */
+    drawDueAt: Instant | null;
+  } | null;
   messagesLastMinute: number | null;
   lastMessageAt: Instant | null;
 
@@ -1100,14 +1119,22 @@ export type LedgerEntry = {
 };
 
 export type LegacyResult = {
-  /** Index of the winning ticket, starting at 0. */
-  winningTicket: number;
-  winner: Wallet;
+  /** finalized: the winner is drawn. void: the round ended without a draw. */
+  status: 'finalized' | 'void';
 
-  /** The prize in base units of the stablecoin. */
+  /** Reason why the round is void, for example `no-entries` for a round without tickets; null when it is drawn. */
+  voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
+
+  /** Index of the winning ticket, starting at 0; null when the round is void. */
+  winningTicket: number | null;
+
+  /** The wallet of the winning ticket; null when the round is void. */
+  winner: Wallet | null;
+
+  /** The prize in base units of the stablecoin; "0" when the round is void. */
   prizePool: string;
 
-  /** Payment of the prize; null when tickets were free, because there is no prize. */
+  /** Payment of the prize; null when there is no prize: tickets were free, or the round is void. */
   payout: {
     paymentId: Id;
 
@@ -2369,7 +2396,7 @@ export type ReferralStats = {
       day: Day;
 
       /** Regular points of the day, minus points voided on it. May be negative. */
-      points: number;
+      points: Points;
     }[];
 
     /** The ten wallets with the most points. */
@@ -2832,7 +2859,7 @@ export type RoundPost = {
     alt: string;
   }[];
 
-  /** This summary of the round. */
+  /** The page of the round for people: of the front end, or of this service. */
   url: string;
 };
 
@@ -3029,6 +3056,9 @@ export type SharedRound = {
     seed: string | null;
   };
   links: {
+    /** The page of the round for people: of the front end, or of this service. */
+    page: string;
+
     /** This summary of the round. */
     summary: string;
 
@@ -3062,7 +3092,7 @@ export type SharedRound = {
     imageHeight: number;
     imageAlt: string;
 
-    /** This summary of the round. */
+    /** The page of the round for people: of the front end, or of this service. */
     url: string;
   };
 };
@@ -3367,6 +3397,20 @@ export type __schema1 = string | number | boolean | null | __schema1[] | { [key:
 /** Every endpoint by method and path: its input, its responses by status, and the statuses of its errors. */
 export interface Endpoints {
   get: {
+    /**
+     * The page of the arcade, to which referral links lead.
+     *
+     * An HTML page for people. With the code of a referral link in `ref`, it shows the code, or says that the code is not valid. It needs no script.
+     */
+    '/': {
+      query?: {
+        /** Referral code, in any case. */
+        ref?: string;
+      };
+      responses: { 200: Response; 304: null };
+      errors: 400 | 500 | 503;
+    };
+
     /**
      * The public keys and addresses for verifying rounds.
      *
@@ -4023,6 +4067,23 @@ export interface Endpoints {
     };
 
     /**
+     * List chat rounds, newest first.
+     *
+     * For example, `status=closing,committed` lists the rounds that are closed and not drawn yet.
+     */
+    '/chat/rounds': {
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Comma-separated states of the listed rounds; all states by default. */
+        status?: string;
+      };
+      responses: { 200: ChatRound[]; 304: null };
+      errors: 400 | 500 | 503;
+    };
+
+    /**
      * The status of chat.
      *
      * Whether chat accepts messages, which round accepts entries, the number of recent messages, and the lag of the event stream. At most 1 s old.
@@ -4533,6 +4594,26 @@ export interface Endpoints {
     '/ledger/quests': { query?: { limit?: number; offset?: number }; responses: { 200: QuestEntry[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
+     * The page to which X redirects after the sign-in.
+     *
+     * An HTML page for people. With a session, it links the account, as `POST /auth/social/link/verify` does. Without one, it shows `code` and `state`, so that the person can enter them in the application that has the session. A front end at `FRONTEND_URL` has its own page at this path.
+     */
+    '/link/x': {
+      query?: {
+        /** Code that X returned. */
+        code?: string;
+
+        /** State from `start`, as X returned it. */
+        state?: string;
+
+        /** Reason why X returned no code, for example that the person refused. */
+        error?: string;
+      };
+      responses: { 200: Response };
+      errors: 400 | 403 | 409 | 429 | 500 | 503;
+    };
+
+    /**
      * Read the caller’s wallet, token balance and session.
      *
      * Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
@@ -4710,16 +4791,47 @@ export interface Endpoints {
     };
 
     /**
+     * List legacy rounds, newest first.
+     *
+     * For example, `status=active` lists the rounds that sell tickets, and `status=closing,committed` those that are closed and not drawn yet.
+     */
+    '/rounds': {
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Comma-separated states of the listed rounds; all states by default. */
+        status?: string;
+      };
+      responses: { 200: LegacyRound[]; 304: null };
+      errors: 400 | 500 | 503;
+    };
+
+    /**
+     * The page of a round, to which posts lead.
+     *
+     * An HTML page for people, with Open Graph tags for link previews. It is HTML for every client, because many programs that make previews send no `Accept` header. It needs no script.
+     */
+    '/share/round/{id}': {
+      params: {
+        /** The round’s id. */
+        id: string;
+      };
+      responses: { 200: Response; 304: null };
+      errors: 404 | 500 | 503;
+    };
+
+    /**
      * The latest chat round’s summary for sharing.
      *
-     * The most recently drawn chat round; before the first draw, the active one. Legacy rounds are excluded, because any wallet can open one.
+     * The chat round that closed last, drawn or not drawn yet; before the first one closes, the active one. Void rounds are excluded, and legacy rounds, because any wallet can open one.
      */
     '/social/latest': { responses: { 200: SharedRound; 304: null }; errors: 404 | 500 | 503 };
 
     /**
      * A round’s summary for sharing.
      *
-     * A round of either kind and in any state: one or two sentences, prizes and winners, links, and the values of Open Graph tags.
+     * A round of either kind and in any state: one or two sentences, prizes and winners, links, and the values of Open Graph tags. A client that prefers `text/html` in `Accept` gets the page of `/share/round/{id}` instead, and its errors as pages; every other client gets JSON.
      */
     '/social/round/{id}': {
       params: {
@@ -5394,7 +5506,7 @@ export interface Endpoints {
     /**
      * Close a legacy round for its draw.
      *
-     * The creator can close the round at any time, any other wallet after its closing time. Without this request the service closes the round soon after that time. A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner; 409 when the round is void.
+     * The creator can close the round at any time, any other wallet after its closing time. Without this request the service closes the round soon after that time. A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner. A round without tickets becomes void at once: 200 with `status: void`.
      */
     '/round/{id}/finalize': {
       params: {

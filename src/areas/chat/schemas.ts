@@ -142,6 +142,19 @@ export const ChatStatus = z
       .strictObject({ id: Id, closesAt: Instant })
       .nullable()
       .meta({ description: 'The round that accepts entries, or null. This and the following fields are null while the database does not answer.' }),
+    currentRound: z
+      .strictObject({
+        id: Id,
+        status: z
+          .enum(['active', 'closing', 'committed'])
+          .meta({ description: 'active: accepts entries until `closesAt`. closing, committed: closed, not drawn yet.', example: 'committed' }),
+        closesAt: Instant.meta({ description: 'Closing time, also after the round is closed.' }),
+        drawDueAt: Instant.nullable().meta({ description: 'Time from which the round can be drawn; null before its commitment is final.' }),
+      })
+      .nullable()
+      .meta({
+        description: 'The round that is active; without an active round, the newest round that is closed and not drawn yet; null without both.',
+      }),
     messagesLastMinute: Count.nullable(),
     lastMessageAt: Instant.nullable(),
     streamLagMs: Count.nullable().meta({

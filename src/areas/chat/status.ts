@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CURRENT_CHAT_ROUND } from '#areas/lottery';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { instant, statement } from '#platform/db/sql.ts';
@@ -13,6 +14,7 @@ const MAX_LAG_MS = 5_000;
 
 interface Row {
   activeRound: { id: string; closesAt: string } | null;
+  currentRound: { id: string; status: 'active' | 'closing' | 'committed'; closesAt: string; drawDueAt: string | null } | null;
   messagesLastMinute: number;
   lastMessageAt: string | null;
   streamLagMs: number;
@@ -26,6 +28,8 @@ const select = statement<Row>(
    select
      (select json_build_object('id', r.id, 'closesAt', ${instant('r.closes_at')})
       from rounds r where r.kind = 'chat' and r.state = 'active' and r.closes_at > clock.now) as "activeRound",
+     (select json_build_object('id', r.id, 'status', r.state, 'closesAt', ${instant('least(r.closes_at, r.closed_at)')}, 'drawDueAt', ${instant('r.beacon_due_at')})
+      from rounds r where r.id = ${CURRENT_CHAT_ROUND}) as "currentRound",
      (select count(*)::int from chat_messages m where m.at > clock.now - interval '1 minute') as "messagesLastMinute",
      (select ${instant('m.at')} from chat_messages m order by m.seq desc limit 1) as "lastMessageAt",
      coalesce((select greatest(0, round(extract(epoch from clock.now - o.at) * 1000)) from outbox o where o.publication is null order by o.id limit 1), 0)::int
@@ -37,7 +41,7 @@ const select = statement<Row>(
    from clock`,
 );
 
-const UNKNOWN = { activeRound: null, messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null };
+const UNKNOWN = { activeRound: null, currentRound: null, messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null };
 
 /** Returns the result of a check, or null when the check fails or exceeds the timeout. */
 async function settleWithin<T>(work: Promise<T>): Promise<T | null> {

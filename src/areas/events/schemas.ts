@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_OPEN_CHAT_ROUNDS } from '#areas/lottery';
 import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
 import { CATEGORIES, type Category } from '#platform/events/event.ts';
 
@@ -22,14 +23,18 @@ export const categoriesOf = (list: string | undefined): readonly Category[] => l
 
 const ACTIVE_EVENT = { id: '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', startsAt: '2026-11-21T12:00:00.000Z', endsAt: '2026-11-21T12:10:00.000Z' };
 
-/** A chat round, burn event or one-time event that is active now. */
+/** A chat round that is not drawn yet, or a burn event or one-time event that is active now. */
 export const ActiveEvent = z
   .strictObject({
     type: z.enum(['chat_round', 'burn_event', 'arcade_event']),
     id: Id,
     title: z.string(),
     startsAt: Instant,
-    endsAt: Instant.nullable(),
+    endsAt: Instant.nullable().meta({ description: 'End of the event. For a chat round, its closing time; the draw follows.' }),
+    status: z.enum(['active', 'closing', 'committed']).optional().meta({
+      description:
+        'State of a chat_round. active: accepts entries until `endsAt`. closing, committed: closed, not drawn yet. Absent for other events.',
+    }),
     payload: z
       .unknown()
       .optional()
@@ -42,9 +47,9 @@ export const ArcadeState = z
   .strictObject({
     theme: z.looseObject({}).meta({ description: 'The look of the arcade; free-form.', example: { name: 'neon-night', scanlines: true } }),
     themeVersion: Count,
-    activeEvents: z
-      .array(ActiveEvent)
-      .meta({ description: 'Active events: the chat round, the burn event, then at most 50 one-time events, newest first.' }),
+    activeEvents: z.array(ActiveEvent).meta({
+      description: `Active events: at most ${MAX_OPEN_CHAT_ROUNDS} chat rounds (the active one, then those that are not drawn yet), the burn event, then at most 50 one-time events, newest first.`,
+    }),
     arcade: z.strictObject({
       name: z.string().meta({ example: 'Coinop' }),
       games: Count.meta({ description: 'Number of games.', example: 9 }),

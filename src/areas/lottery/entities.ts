@@ -93,6 +93,7 @@ export const RoundsTable = defineEntity({
   indexes: [
     index("create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')"),
     index("create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')"),
+    index('create index rounds_listed on rounds (kind, state, created_at desc, id desc)'),
     index("create unique index rounds_one_active on rounds (kind) where kind = 'chat' and state = 'active'"),
     index("create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')"),
   ],

@@ -4,7 +4,7 @@ export { checkTicket, sweepTickets } from './legacy/check.ts';
 export { advanceRound, sweepRounds } from './lifecycle/advance.ts';
 export { drawCommitment } from './lifecycle/commitment.ts';
 export { Receipt, receiptOf } from './receipts.ts';
-export { readActiveChatRound } from './rows.ts';
+export { CURRENT_CHAT_ROUND, listOpenChatRounds, MAX_OPEN_CHAT_ROUNDS } from './rows.ts';
 export { runScheduler } from './scheduler/run.ts';
 export { lockTreasury, readObligations, readOutflowMarker } from './treasury.ts';
 export { storeBalances } from './treasury-gauges.ts';

@@ -76,6 +76,37 @@ export async function readActiveChatRound(db: Queryable): Promise<RoundRow | und
   return (await db.query(active))[0];
 }
 
+/**
+ * SQL expression: the id of the chat round that is active; without an active one, of the newest one that is closed and not drawn yet; null without
+ * both.
+ */
+export const CURRENT_CHAT_ROUND = `(select c.id from (values (1, 'active'), (2, 'closing'), (2, 'committed')) as s(place, state)
+  cross join lateral (
+    select id, created_at from rounds where kind = 'chat' and state = s.state order by created_at desc, id desc limit 1) c
+  order by s.place, c.created_at desc, c.id desc limit 1)`;
+
+/** A chat round that is active, or closed and not drawn yet. */
+export interface OpenChatRound {
+  readonly id: string;
+  readonly state: 'active' | 'closing' | 'committed';
+  readonly title: string;
+  readonly opensAt: string;
+  readonly closesAt: string;
+}
+/** Maximum rounds that `listOpenChatRounds` returns. */
+export const MAX_OPEN_CHAT_ROUNDS = 10;
+const openChat = statement<OpenChatRound>(
+  'list_open_chat_rounds',
+  `select r.id::text, r.state, r.title, ${instant('r.opens_at')} as "opensAt", ${instant('least(r.closes_at, r.closed_at)')} as "closesAt"
+   from (values ('active'), ('closing'), ('committed')) as s(state)
+   cross join lateral (
+     select * from rounds where kind = 'chat' and state = s.state order by created_at desc, id desc limit ${MAX_OPEN_CHAT_ROUNDS}) r
+   order by r.state = 'active' desc, r.created_at desc, r.id desc limit ${MAX_OPEN_CHAT_ROUNDS}`,
+);
+
+/** Lists the chat rounds that are active or not drawn yet, at most `MAX_OPEN_CHAT_ROUNDS`: the active one, then the newest ones. */
+export const listOpenChatRounds = (db: Queryable): Promise<OpenChatRound[]> => db.query(openChat);
+
 const readClock = statement<{ now: number }>('read_clock_ms', 'select floor(extract(epoch from app_now()) * 1000)::float8 as now');
 
 /** Reads the database's clock, ms since 1970. */

@@ -125,10 +125,12 @@ async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Act
     countActivities(tx, activities),
   ]);
   const inBeta = new Set(beta.map(({ wallet }) => wallet));
-  // A restored score adds progress, but the estimates do not count it.
-  await recheckQuests(tx, [...new Set(activities.flatMap(({ kind, wallet }) => (kind === 'restore' ? [wallet] : [])))]);
+  // A restored score adds progress, but the estimates do not count it, and `findCandidates` skips it.
+  const restored = [...new Set(activities.flatMap(({ kind, wallet }) => (kind === 'restore' ? [wallet] : [])))];
+  await recheckQuests(tx, restored);
   const estimates = app.state(estimatesState);
   estimates.beginBatch(next?.batch ?? 0, unrewarded);
+  estimates.forget(restored);
   const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities, inBeta), estimates), unrewarded);
   if (completed.length === 0) return [];
   const holdings = await cachedHoldings(app, [...new Set(completed.map(({ wallet }) => wallet))]);

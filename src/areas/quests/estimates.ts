@@ -11,8 +11,7 @@ const COMPLETED: Readonly<Record<Mode, number[]>> = { regular: [], beta: [] };
 
 const requiredOf = (condition: Condition): number => {
   if ('count' in condition) return condition.count;
-  if (condition.type === 'bestScore') return condition.atLeast;
-  return condition.type === 'follow' ? 1 : Number.POSITIVE_INFINITY;
+  return condition.type === 'bestScore' ? condition.atLeast : Number.POSITIVE_INFINITY;
 };
 
 /** Estimates for one window of a quest: an upper bound of each wallet's progress, per condition. */
@@ -56,7 +55,9 @@ export class WindowEstimates {
   setFacts(wallet: string, facts: QuestFacts): void {
     const progress = this.#conditions.map((condition) => {
       const { have, need } = progressOf(condition, facts);
-      return have >= need ? Number.POSITIVE_INFINITY : typeof have === 'bigint' ? 0 : have;
+      // A follow is a state of the account, which may change without an activity. So the caller reads it each time the other conditions may be met.
+      if (have >= need || condition.type === 'follow') return Number.POSITIVE_INFINITY;
+      return typeof have === 'bigint' ? 0 : have;
     });
     this.#progress.set(wallet, progress);
   }
@@ -93,6 +94,11 @@ export class ProgressEstimates {
     if (batchNumber !== this.#batchNumber + 1 || games !== this.#games || size > MAX_ESTIMATES) this.#windows.clear();
     this.#batchNumber = batchNumber;
     this.#games = games;
+  }
+
+  /** Removes the estimates of wallets in all quests, because their progress increased in a way that the estimates do not count. */
+  forget(wallets: readonly string[]): void {
+    for (const window of this.#windows.values()) for (const wallet of wallets) window.delete(wallet);
   }
 
   /** Returns the estimates for the current version of a quest in a window. */

@@ -1,7 +1,7 @@
 import { appendActivities, lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { queryBuilder, run } from '#platform/db/query-builder.ts';
-import { instant, statement } from '#platform/db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readCode } from './codes.ts';
 import { ReferralsTable } from './entities.ts';
@@ -25,6 +25,12 @@ const findCode = statement<{ code: string; referrer: string; banned: boolean }>(
   `select l.code, l.wallet as referrer, p.banned_at is not null as banned
    from referral_links l left join players p on p.wallet = l.wallet where l.code = $1`,
 );
+
+/** Returns whether a code exists and belongs to a wallet that is not banned. */
+export async function isUsableCode(db: Queryable, code: string): Promise<boolean> {
+  return (await db.query(findCode, [code]))[0]?.banned === false;
+}
+
 // A score from before the binding counts too.
 const findVerifiedScore = statement<{ verified: boolean }>('find_verified_score', `select ${hasVerifiedScore('$1')} as verified`);
 // Serializes all bindings, because a concurrent binding could close a cycle that the check for cycles does not see.

@@ -1,9 +1,11 @@
 import { lockPlayers } from '#areas/points';
+import type { Config } from '#config';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { pageUrl } from '#platform/http/pages/page.ts';
 import { newCode } from './codes.ts';
 import { ReferralLinksTable } from './entities.ts';
 
@@ -61,5 +63,5 @@ async function insertLink(tx: Tx, wallet: string, n: number, generateCode: () =>
   throw new Error('no free referral code was found');
 }
 
-/** Returns the URL of a link. */
-export const urlOf = (publicUrl: URL, code: string): string => `${publicUrl.href.replace(/\/$/, '')}/?ref=${code}`;
+/** Returns the URL of a link, which leads to the front end, or to a page of this service. */
+export const urlOf = (config: Pick<Config, 'frontendUrl' | 'publicUrl'>, code: string): string => pageUrl(config, `/?ref=${code}`);

@@ -5,10 +5,11 @@ import { reply, route } from '#platform/http/route.ts';
 import { bindWallet } from './bind.ts';
 import { SHARE_PERCENT } from './consumer.ts';
 import { createLink, findOrCreateLink, MAX_LINKS, type ReferralLink, urlOf } from './links.ts';
+import { getHome } from './page.ts';
 import { BindRequest, ReferralBinding, ReferralLinkView, ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';
 import { readReferred, readStats, readSummary } from './stats.ts';
 
-const present = (app: App, { code, createdAt }: ReferralLink) => ({ code, url: urlOf(app.config.publicUrl, code), createdAt });
+const present = (app: App, { code, createdAt }: ReferralLink) => ({ code, url: urlOf(app.config, code), createdAt });
 
 const getLink = route({
   method: 'get',
@@ -84,4 +85,4 @@ const getReferred = route({
   },
 });
 
-export const referralRoutes = { public: [], session: [getLink, postLink, postBind, getSummary, getStats, getReferred], admin: [] };
+export const referralRoutes = { public: [getHome], session: [getLink, postLink, postBind, getSummary, getStats, getReferred], admin: [] };

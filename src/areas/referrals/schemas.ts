@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count, Day, Instant, Wallet } from '#lib/scalars.ts';
+import { Count, Day, Instant, Points, Wallet } from '#lib/scalars.ts';
 import { readCode } from './codes.ts';
 
 const CODE = '7K3QXM9A';
@@ -77,7 +77,12 @@ export const ReferralStats = z
       points: count('Regular points earned by referrals, minus voided points.', 1_840),
       betaPoints: count('Beta points earned by referrals, minus voided points.', 0),
       byDay: z
-        .array(z.strictObject({ day: Day, points: count('Regular points of the day, minus points voided on it. May be negative.', 120) }))
+        .array(
+          z.strictObject({
+            day: Day,
+            points: Points.meta({ description: 'Regular points of the day, minus points voided on it. May be negative.', example: 120 }),
+          }),
+        )
         .meta({ description: 'The last 30 UTC days, oldest first, today last.' }),
       topWallets: z
         .array(z.strictObject({ wallet: wallet('A referred wallet.'), points: count('Regular points earned by the scores of this wallet.', 640) }))

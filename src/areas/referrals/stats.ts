@@ -91,7 +91,7 @@ export async function readStats(app: App, wallet: string): Promise<ReferralStats
   const cap = app.config.referralDailyCap;
   const used = byDay.get(today)?.used ?? 0;
   return {
-    links: links.map((link) => ({ ...link, url: urlOf(app.config.publicUrl, link.code) })),
+    links: links.map((link) => ({ ...link, url: urlOf(app.config, link.code) })),
     conversion: {
       bound: totals.referralCount,
       verified: totals.verifiedReferrals,

@@ -4,6 +4,7 @@ import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { signForX } from '#platform/webhooks/signature.ts';
 import { RELINK_COOLDOWN_DAYS, unlink } from './link.ts';
+import { getLinkPage } from './link-page.ts';
 import { CrcAnswer, CrcQuery, Link, LinkPath, LinkStart, LinkStartRequest, LinkVerifyRequest, XDelivery } from './schemas.ts';
 import { startChallenge, startOAuth, verifyOAuth, verifyPost } from './x-linking.ts';
 
@@ -101,7 +102,7 @@ const postXEvents = route({
 
 /** The endpoints of linked accounts and of the webhook of X, grouped by the callers that may use them. */
 export const socialRoutes = {
-  public: [getXChallenge],
+  public: [getXChallenge, getLinkPage],
   session: [postLinkStart, postLinkVerify, deleteLink],
   webhooks: [postXEvents],
 };

@@ -74,6 +74,13 @@ export const LinkVerifyRequest = z
     example: { code: 'VGNibzFWSWREZm01bjN1N3dicWlNUG1oa2xRRVNNdmVHelJGY2hPWGxNd2dx', state: 'q0m9oZ1V3n2x8t5Yb7c4d6e1f0g2h3i4j5k6l7m8n9o' },
   });
 
+/** The query with which X redirects to the page of the service. */
+export const LinkRedirectQuery = z.object({
+  code: text(1_024).optional().meta({ description: 'Code that X returned.' }),
+  state: text(128).optional().meta({ description: 'State from `start`, as X returned it.' }),
+  error: z.string().optional().meta({ description: 'Reason why X returned no code, for example that the person refused.', example: 'access_denied' }),
+});
+
 export const Link = z
   .strictObject({
     platform: z.string().meta({ example: 'x' }),

@@ -1,29 +1,23 @@
+import { createHash } from 'node:crypto';
 import helmet from 'helmet';
 import type Koa from 'koa';
 import type { Config } from '#config';
 
-/**
- * Returns a function that sets the security headers of an HTML page: no resources from other origins, no inline scripts, no framing. JSON responses
- * do not get these headers, because browsers do not render JSON, and setting the headers with helmet takes longer than sending a small response.
- * @param inlineStyles whether the page may have inline styles, which pages of third-party libraries need
- */
-export function pageHeaders(config: Config, { inlineStyles }: { inlineStyles: boolean }): (ctx: Koa.Context) => Promise<void> {
+/** Sets headers of a response. */
+type SetHeaders = (ctx: Koa.Context) => Promise<void>;
+
+/** Sources of a directive of the Content-Security-Policy. */
+type Directives = Readonly<Record<'scriptSrc' | 'styleSrc' | 'imgSrc' | 'fontSrc' | 'connectSrc' | 'formAction', string[]>>;
+
+const NONE = ["'none'"];
+const SELF = ["'self'"];
+
+function headersOf(config: Pick<Config, 'publicUrl'>, directives: Directives): SetHeaders {
   const isTls = config.publicUrl.protocol === 'https:';
   const secure = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
-      directives: {
-        defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'", ...(inlineStyles ? ["'unsafe-inline'"] : [])],
-        imgSrc: ["'self'", 'data:'],
-        fontSrc: ["'self'"],
-        connectSrc: ["'self'"],
-        baseUri: ["'self'"],
-        formAction: ["'self'"],
-        frameAncestors: ["'none'"],
-        ...(isTls ? { upgradeInsecureRequests: [] } : {}),
-      },
+      directives: { defaultSrc: NONE, ...directives, baseUri: SELF, frameAncestors: NONE, ...(isTls ? { upgradeInsecureRequests: [] } : {}) },
     },
     xFrameOptions: { action: 'deny' },
     strictTransportSecurity: isTls,
@@ -33,3 +27,32 @@ export function pageHeaders(config: Config, { inlineStyles }: { inlineStyles: bo
       secure(ctx.req, ctx.res, (error) => (error ? reject(error) : resolve()));
     });
 }
+
+/**
+ * Returns a function that sets the security headers of an HTML page: no resources from other origins, no inline scripts, no framing. JSON responses
+ * do not get these headers, because browsers do not render JSON, and setting the headers with helmet takes longer than sending a small response.
+ * @param inlineStyles whether the page may have inline styles, which pages of third-party libraries need
+ */
+export const pageHeaders = (config: Config, { inlineStyles }: { inlineStyles: boolean }): SetHeaders =>
+  headersOf(config, {
+    scriptSrc: SELF,
+    styleSrc: [...SELF, ...(inlineStyles ? ["'unsafe-inline'"] : [])],
+    imgSrc: [...SELF, 'data:'],
+    fontSrc: SELF,
+    connectSrc: SELF,
+    formAction: SELF,
+  });
+
+/**
+ * Returns a function that sets the security headers of a page without scripts, forms and files of its own, except images of this service.
+ * @param styles the text of the only style element of the page
+ */
+export const pageOnlyHeaders = (config: Config, styles: string): SetHeaders =>
+  headersOf(config, {
+    scriptSrc: NONE,
+    styleSrc: [`'sha256-${createHash('sha256').update(styles).digest('base64')}'`],
+    imgSrc: [...SELF, config.publicUrl.origin],
+    fontSrc: NONE,
+    connectSrc: NONE,
+    formAction: NONE,
+  });

@@ -61,6 +61,12 @@ export const jsonOrStream = <Json extends z.ZodType>(json: Json, type: string, m
   json,
 });
 
+/** Declares a response that is JSON with a schema, or a page for a client that prefers HTML; see `asksForPage`. */
+export const jsonOrPage = <Json extends z.ZodType>(json: Json): Stream & { readonly stream: 'text/html'; readonly json: Json } => ({
+  stream: 'text/html',
+  json,
+});
+
 /** Declares a response that is a stream with one of several content types. */
 export const streamOf = ([type, ...others]: readonly [string, ...string[]]): Stream => ({ ...stream(type), others });
 

@@ -200,7 +200,12 @@ async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply)
       // A HEAD request gets only the headers; the function that writes the stream does not run.
       if (ctx.method === 'HEAD') ctx.res.end();
       else await result.body(ctx.res);
-    } else ctx.body = result.body;
+    } else {
+      ctx.body = result.body;
+      if (route.cache && result.status === 200 && typeof result.body === 'string') {
+        applyETag(ctx, encodeBody(result.body).etag, result.headers?.['Cache-Control'] ?? route.cache);
+      }
+    }
   } else if (json) {
     const encode = (value: unknown) => encodeChecked(app, route, result.status, json, value);
     const text = result.body instanceof CachedBody ? result.body.encode(json, encode).text : encode(result.body);

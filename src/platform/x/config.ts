@@ -14,8 +14,8 @@ export const XEnvironment = {
   /** Secret of the OAuth client when the client is confidential; not set for a public client. */
   X_CLIENT_SECRET: printable.optional(),
   /**
-   * URL of the front end's page to which X redirects after the sign-in. It must be registered with X. The page passes `code` and `state` to this
-   * service. Default: `PUBLIC_URL`/link/x.
+   * URL of the page to which X redirects after the sign-in. It must be registered with X. A page of the front end passes `code` and `state` to this
+   * service. Default: `FRONTEND_URL`/link/x; without a front end, `PUBLIC_URL`/link/x, a page of this service.
    */
   X_REDIRECT_URL: url.optional(),
   X_AUTHORIZE_URL: url.default('https://x.com/i/oauth2/authorize'),
@@ -35,6 +35,7 @@ export const XEnvironment = {
 
 type XVariables = z.infer<z.ZodObject<typeof XEnvironment>> & {
   readonly PUBLIC_URL?: string | undefined;
+  readonly FRONTEND_URL?: string | undefined;
   readonly PORT: number;
   readonly WEBHOOK_SECRET_X: readonly string[];
 };
@@ -45,8 +46,8 @@ type XVariables = z.infer<z.ZodObject<typeof XEnvironment>> & {
  */
 export function xConfig(environment: XVariables, production: boolean) {
   const { X_CLIENT_ID, X_CLIENT_SECRET, X_REDIRECT_URL, X_AUTHORIZE_URL, X_API_URL, X_ACCOUNT_ID } = environment;
-  const publicUrl = environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`;
-  const redirectUrl = X_REDIRECT_URL ?? `${publicUrl.replace(/\/$/, '')}/link/x`;
+  const pages = environment.FRONTEND_URL ?? environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`;
+  const redirectUrl = X_REDIRECT_URL ?? `${pages.replace(/\/$/, '')}/link/x`;
   if (X_CLIENT_SECRET !== undefined && X_CLIENT_ID === undefined) throw new Error('configuration: X_CLIENT_SECRET needs X_CLIENT_ID');
   if (production) {
     const used = { X_AUTHORIZE_URL, X_API_URL, ...(X_CLIENT_ID === undefined ? {} : { X_REDIRECT_URL: redirectUrl }) };

@@ -24,7 +24,7 @@ const until = (expected: Partial<ChatStatus>, at?: { url: string }) => retryUnti
 
 test('the status is ok in a chat without messages', async () => {
   expect(await status()).toEqual({
-    ...{ status: 'ok', takesMessages: true, checks: { database: 'ok', redis: 'ok' }, activeRound: null },
+    ...{ status: 'ok', takesMessages: true, checks: { database: 'ok', redis: 'ok' }, activeRound: null, currentRound: null },
     ...{ messagesLastMinute: 0, lastMessageAt: null, streamLagMs: 0, stuckRounds: 0 },
   });
 });
@@ -72,7 +72,7 @@ test('without the database messages are 503 and the status is down', async () =>
   const api = await startApi({ ...t.env, DATABASE_URL: 'postgresql:///coinop?host=/nowhere' }, t.clock);
   try {
     expect(await status(api)).toEqual({
-      ...{ status: 'down', takesMessages: false, checks: { database: 'failed', redis: 'ok' }, activeRound: null },
+      ...{ status: 'down', takesMessages: false, checks: { database: 'failed', redis: 'ok' }, activeRound: null, currentRound: null },
       ...{ messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null },
     });
   } finally {

@@ -18,7 +18,7 @@ import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { randomWallet } from '#test/support/areas/epochs.ts';
-import { bindTo, consume, FREE, join, makeReferrals, registerGames, score, VERIFIED } from '#test/support/areas/referrals.ts';
+import { bindTo, consume, FREE, join, makeReferrals, registerGames, score, VERIFIED, voidTestScore } from '#test/support/areas/referrals.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { signIn } from '#test/support/wallet.ts';
 
@@ -110,6 +110,20 @@ test('the statistics list points per link, per day and per referred wallet', asy
   expect((await readReferred(t.app.db, me.wallet, 2, 1)).referred.map(({ wallet }) => wallet)).toEqual([c, b]);
   await t.clock.set(new Date(t.clock.now().getTime() + 35 * DAY_MS));
   expect(await readSummary(t.app, me.wallet)).toMatchObject({ activeReferrals: 0, pointsEarned: 17 });
+});
+
+test('a day on which more points were voided than earned has negative points in the statistics', async () => {
+  const me = await signIn(t);
+  const child = randomWallet();
+  await join(t.app, child);
+  await bindTo(t.app, me.wallet, child);
+  const { scoreId } = await score(t, child, VERIFIED, 1_000);
+  await consume(t.app);
+  await t.clock.set(new Date(t.clock.now().getTime() + DAY_MS));
+  await voidTestScore(t.app, scoreId);
+  await consume(t.app);
+  const { earnings } = await jsonOf(me.fetch('/api/referral/stats'), ReferralStats);
+  expect([earnings.points, ...earnings.byDay.slice(-2).map(({ points }) => points)]).toEqual([0, 10, -10]);
 });
 
 test('the queries of a wallet with 500 referrals use indexes', async () => {

@@ -53,8 +53,10 @@ test('the first request creates a link, and later requests return the same link'
 });
 
 test('the URL of a link keeps the path of the public URL', () => {
-  expect(urlOf(new URL('https://a.example/arcade'), 'X')).toBe('https://a.example/arcade/?ref=X');
-  expect(urlOf(new URL('https://a.example/arcade/'), 'X')).toBe('https://a.example/arcade/?ref=X');
+  const at = (url: string) => ({ publicUrl: new URL(url), frontendUrl: null });
+  expect(urlOf(at('https://a.example/arcade'), 'X')).toBe('https://a.example/arcade/?ref=X');
+  expect(urlOf(at('https://a.example/arcade/'), 'X')).toBe('https://a.example/arcade/?ref=X');
+  expect(urlOf({ ...at('https://a.example'), frontendUrl: new URL('https://play.example/app') }, 'X')).toBe('https://play.example/app/?ref=X');
 });
 
 test('a new link replaces the returned link, and older codes stay valid', async () => {

@@ -21,12 +21,14 @@ export interface ShownRound {
   readonly createdBy?: string;
   readonly closesAt?: string;
   readonly endedAt?: string;
+  readonly createdAt?: string;
 }
 
 export const SEED = '9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c5b4a39281706f5e4d3c2b1a0';
 export const ROOT = '1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f809';
 export const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 export const AT = {
+  created: '2026-11-21T11:40:00.000Z',
   opens: '2026-11-21T11:50:00.000Z',
   closes: '2026-11-21T12:00:00.000Z',
   due: '2026-11-21T12:03:00.000Z',
@@ -36,7 +38,7 @@ export const AT = {
 const INSERT = `
   insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, ticket_price, parameters, parameters_hash,
     opens_at, closes_at, entries, root, audit, beacon_round, beacon_due_at, void_reason, created_at, closed_at, ended_at)
-  values ($1, $2, $3, $4, $23, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, '2026-11-21T11:40:00.000Z', $21, $22)`;
+  values ($1, $2, $3, $4, $23, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $24, $21, $22)`;
 
 /** Stores a round in a given state, with the fields that summaries and cards show. @returns its id */
 export async function showRound(app: App, round: ShownRound): Promise<string> {
@@ -47,6 +49,7 @@ export async function showRound(app: App, round: ShownRound): Promise<string> {
     createdBy = 'test',
     closesAt = AT.closes,
     endedAt = AT.ended,
+    createdAt = AT.created,
   } = round;
   const id = randomUUID();
   const isChat = kind === 'chat';
@@ -67,6 +70,7 @@ export async function showRound(app: App, round: ShownRound): Promise<string> {
     ...(isCommitted ? [12_345_678, AT.due] : [null, null]),
     ...[state === 'void' ? voidReason : null, isOpen ? null : closesAt, state === 'finalized' || state === 'void' ? endedAt : null],
     createdBy,
+    createdAt,
   ]);
   return id;
 }

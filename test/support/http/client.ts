@@ -13,8 +13,14 @@ interface RouteResponse<Status extends number, Body> {
 
 type Shape = z.ZodType | Stream | undefined;
 type TypesOf<R extends Route> = NonNullable<R['types']>;
-/** The parsed JSON, or for a stream the `Response` itself with its body unread. */
-type BodyOf<S> = S extends z.ZodType ? z.output<S> : S extends Stream ? Response : null;
+/** The parsed JSON, also of a response that is JSON or a page; or for a stream the `Response` itself with its body unread. */
+type BodyOf<S> = S extends z.ZodType
+  ? z.output<S>
+  : S extends { readonly stream: 'text/html'; readonly json: infer Json extends z.ZodType }
+    ? z.output<Json>
+    : S extends Stream
+      ? Response
+      : null;
 type Declared<R extends Returns> = { [S in keyof R & number]: RouteResponse<S, BodyOf<R[S]>> }[keyof R & number];
 type Failed<R extends Returns> = { [S in Exclude<ErrorStatus, keyof R>]: RouteResponse<S, { error: string }> }[Exclude<ErrorStatus, keyof R>];
 type NotModified<R extends Returns> = 304 extends keyof R ? never : RouteResponse<304, null>;
@@ -53,7 +59,9 @@ export function createRouteClient(baseUrl: string, headers: Readonly<Record<stri
   async function request(route: Route, input: AnyInput): Promise<RouteResponse<number, unknown>> {
     const all = { ...headers, ...input.headers };
     const response = await fetch(urlOf(baseUrl, route.path, input), { ...requestOf(route.method, { ...input, headers: all }), redirect: 'manual' });
-    if (isStream(route.returns[response.status] ?? null)) return { status: response.status, body: response, headers: response.headers };
+    const shape = route.returns[response.status] ?? null;
+    const isJsonOrPage = shape !== null && isStream(shape) && shape.stream === 'text/html' && shape.json !== undefined;
+    if (isStream(shape) && !isJsonOrPage) return { status: response.status, body: response, headers: response.headers };
     return await readResponse(response);
   }
   return {

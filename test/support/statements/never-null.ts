@@ -8,6 +8,7 @@ export const NEVER_NULL: Readonly<Record<string, string>> = {
   'select_checking_ticket.signature': 'A ticket that is being checked has a signature (check of the table tickets).',
   'select_checking_ticket.parameters': 'A round with tickets has its parameters (check of the table rounds).',
   'take_due_tickets.signature': 'A ticket that is being checked has a signature (check of the table tickets).',
+  'list_open_chat_rounds.title': 'A chat round has a title (check of the table rounds).',
   'select_winners.matches': 'A winner of a chat round has a number of matches (src/areas/lottery/lifecycle).',
   'commit_epochs.leaves': 'A computed epoch has leaves.',
   'select_followed_epochs.root': 'An opened epoch has a root and leaves.',

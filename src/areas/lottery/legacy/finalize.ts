@@ -6,7 +6,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { lockRound, takesEntries } from '../entries.ts';
 import { closeRound } from '../lifecycle/freeze.ts';
 import { type RoundRow, readRound } from '../rows.ts';
-import { prizePool, readWinner } from './present.ts';
+import { prizePool, readWinners } from './present.ts';
 import type { LegacyResult } from './schemas.ts';
 
 /**
@@ -23,13 +23,22 @@ export async function requestFinalization(tx: Tx, id: string, wallet: string): P
   await closeRound(tx, id);
 }
 
-/** Returns the winner of a drawn round and the status of the prize's payment. */
+/**
+ * Returns the result of an ended round: the winner of a drawn round and the status of the prize's payment, or the reason why the round is void.
+ * Precondition: the round is finalized or void.
+ */
 export async function readResult(app: App, row: RoundRow): Promise<z.input<typeof LegacyResult>> {
+  if (row.state === 'void') {
+    return { status: 'void', voidReason: row.voidReason, winningTicket: null, winner: null, prizePool: '0', payout: null };
+  }
   const cause = `${row.id}:1`;
-  const [winner, payments] = await Promise.all([readWinner(app.db, row.id), readPaymentsByCause(app.db, 'prize', [cause])]);
+  const [winners, payments] = await Promise.all([readWinners(app.db, [row.id]), readPaymentsByCause(app.db, 'prize', [cause])]);
+  const winner = winners.get(row.id);
   if (!winner) throw new Error(`round ${row.id} is finalized, but has no winner`);
   const payment = payments.get(cause);
   return {
+    status: 'finalized',
+    voidReason: null,
     winningTicket: winner.index,
     winner: winner.wallet,
     prizePool: prizePool(row),

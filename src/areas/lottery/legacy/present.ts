@@ -9,24 +9,44 @@ import { ticketAccount } from './payment.ts';
 import type { TicketRow } from './rows.ts';
 import type { TicketView } from './schemas.ts';
 
-const selectWinner = statement<{ index: number; wallet: string }>(
-  'select_winning_ticket',
-  `select (audit::jsonb #>> '{winners,0,index}')::int as index, audit::jsonb #>> '{winners,0,wallet}' as wallet
-   from rounds where id = $1 and kind = 'legacy' and state = 'finalized'`,
+interface WinningTicket {
+  readonly index: number;
+  readonly wallet: string;
+}
+const selectWinners = statement<WinningTicket & { round: string }>(
+  'select_winning_tickets',
+  `select id::text as round, (audit::jsonb #>> '{winners,0,index}')::int as index, audit::jsonb #>> '{winners,0,wallet}' as wallet
+   from rounds where id = any($1::uuid[]) and kind = 'legacy' and state = 'finalized'`,
 );
 
-/** Reads the winning ticket of a finalized round. A round of free tickets also has a winning ticket, but no prize. */
-export async function readWinner(db: Queryable, round: string): Promise<{ index: number; wallet: string } | null> {
-  return (await db.query(selectWinner, [round]))[0] ?? null;
+/**
+ * Reads the winning tickets of rounds, by the id of the round. Only a finalized round has one. A round of free tickets also has a winning ticket, but
+ * no prize.
+ */
+export async function readWinners(db: Queryable, rounds: readonly string[]): Promise<ReadonlyMap<string, WinningTicket>> {
+  if (rounds.length === 0) return new Map();
+  return new Map((await db.query(selectWinners, [rounds])).map((winner) => [winner.round, winner]));
 }
 
 /** Returns the current prize of a legacy round: the sum of the prices of all tickets, base units. */
 export const prizePool = ({ ticketPrice, entries }: RoundRow): string => String(BigInt(ticketPrice ?? 0) * BigInt(entries));
 
+type View = z.input<typeof LegacyRoundView>;
+
+/** Returns the response bodies of legacy rounds. */
+export async function presentLegacyRounds(db: Queryable, rows: readonly RoundRow[]): Promise<View[]> {
+  const finalized = rows.filter(({ state }) => state === 'finalized').map(({ id }) => id);
+  const winners = await readWinners(db, finalized);
+  return rows.map((row) => present(row, winners.get(row.id)));
+}
+
 /** Returns the response body of a legacy round. */
-export async function presentLegacyRound(db: Queryable, row: RoundRow): Promise<z.input<typeof LegacyRoundView>> {
-  const { id, state, createdBy, parameters, ticketPrice, maxTickets } = row;
-  const winner = state === 'finalized' ? await readWinner(db, id) : null;
+export async function presentLegacyRound(db: Queryable, row: RoundRow): Promise<View> {
+  return present(row, (await readWinners(db, row.state === 'finalized' ? [row.id] : [])).get(row.id));
+}
+
+function present(row: RoundRow, winner: WinningTicket | undefined): View {
+  const { id, createdBy, parameters, ticketPrice, maxTickets } = row;
   const isPaid = parameters?.kind === 'legacy' && ticketPrice !== '0';
   return {
     ...presentCommon(row),

@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { listRounds, RoundsQuery } from '../lists.ts';
+import { REVALIDATE } from '../routes/cache-control.ts';
 import { readRound } from '../rows.ts';
 import { LegacyRoundView, RoundPath } from '../schemas.ts';
 import { readResult, requestFinalization } from './finalize.ts';
 import { openRound } from './open.ts';
-import { presentLegacyRound, presentTicket } from './present.ts';
+import { presentLegacyRound, presentLegacyRounds, presentTicket } from './present.ts';
 import { locationOf, requestTicket, waitForDecision } from './request.ts';
 import { readTickets } from './rows.ts';
 import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView } from './schemas.ts';
@@ -45,6 +48,23 @@ export const getRound = route({
     const row = await readRound(app.db, params.id, 'legacy');
     if (!row) throw fail(404, 'the round does not exist');
     return reply(200, await presentLegacyRound(app.db, row));
+  },
+});
+
+export const getRounds = route({
+  method: 'get',
+  path: '/rounds',
+  auth: 'public',
+  summary: 'List legacy rounds, newest first',
+  description:
+    'For example, `status=active` lists the rounds that sell tickets, and `status=closing,committed` those that are closed and not drawn yet.',
+  query: RoundsQuery,
+  returns: { 200: z.array(LegacyRoundView) },
+  fails: [],
+  cache: REVALIDATE,
+  handler: async ({ app, query }) => {
+    const { rounds, total } = await listRounds(app.db, 'legacy', query);
+    return reply(200, await presentLegacyRounds(app.db, rounds), { 'X-Total-Count': String(total) });
   },
 });
 
@@ -98,10 +118,10 @@ export const postFinalize = route({
   summary: 'Close a legacy round for its draw',
   description:
     'The creator can close the round at any time, any other wallet after its closing time. Without this request the service closes the round soon after that time. ' +
-    'A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner; 409 when the round is void.',
+    'A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner. A round without tickets becomes void at once: 200 with `status: void`.',
   params: RoundPath,
   returns: { 200: LegacyResult, 202: LegacyRoundView },
-  fails: [403, 404, 409],
+  fails: [403, 404],
   idempotent: true,
   async handler({ app, params, wallet, once }) {
     await once(async (tx) => {
@@ -110,10 +130,9 @@ export const postFinalize = route({
     });
     const row = await readRound(app.db, params.id, 'legacy');
     if (!row) throw fail(404, 'the round does not exist');
-    if (row.state === 'void') throw fail(409, `the round is void: ${row.voidReason === 'no-entries' ? 'it has no tickets' : row.voidReason}`);
-    if (row.state === 'finalized') return reply(200, await readResult(app, row));
+    if (row.state === 'finalized' || row.state === 'void') return reply(200, await readResult(app, row));
     return reply(202, await presentLegacyRound(app.db, row), { Location: `/round/${row.id}` });
   },
 });
 
-export const legacyRoutes = { public: [getRound, getTicket], session: [postRound, postTicket, postFinalize] };
+export const legacyRoutes = { public: [getRounds, getRound, getTicket], session: [postRound, postTicket, postFinalize] };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CURRENCIES, PAYMENT_STATES } from '#areas/payouts';
+import { VoidReason } from '#lib/draw/audit.ts';
 import { RoundId, Units } from '#lib/draw/bytes.ts';
 import { Count, decodeBase58, Id, Instant, Wallet } from '#lib/scalars.ts';
 import { TICKET_STATES } from '../entities.ts';
@@ -85,12 +86,17 @@ export const TicketView = z
   .meta({ id: 'Ticket' });
 export type TicketView = z.output<typeof TicketView>;
 
-/** The result of a finalized legacy round. */
+/** The result of an ended legacy round. */
 export const LegacyResult = z
   .strictObject({
-    winningTicket: Count.meta({ description: 'Index of the winning ticket, starting at 0.', example: 41 }),
-    winner: Wallet,
-    prizePool: Units.meta({ description: 'The prize in base units of the stablecoin.', example: '12000000' }),
+    status: z.enum(['finalized', 'void']).meta({ description: 'finalized: the winner is drawn. void: the round ended without a draw.' }),
+    voidReason: VoidReason.nullable().meta({
+      description: 'Reason why the round is void, for example `no-entries` for a round without tickets; null when it is drawn.',
+      example: null,
+    }),
+    winningTicket: Count.nullable().meta({ description: 'Index of the winning ticket, starting at 0; null when the round is void.', example: 41 }),
+    winner: Wallet.nullable().meta({ description: 'The wallet of the winning ticket; null when the round is void.' }),
+    prizePool: Units.meta({ description: 'The prize in base units of the stablecoin; "0" when the round is void.', example: '12000000' }),
     payout: z
       .strictObject({
         paymentId: Id,
@@ -98,6 +104,6 @@ export const LegacyResult = z
         signature: z.string().nullable().meta({ description: 'Signature of the paying transaction; set when the payment is confirmed.' }),
       })
       .nullable()
-      .meta({ description: 'Payment of the prize; null when tickets were free, because there is no prize.' }),
+      .meta({ description: 'Payment of the prize; null when there is no prize: tickets were free, or the round is void.' }),
   })
   .meta({ id: 'LegacyResult' });

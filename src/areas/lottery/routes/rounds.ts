@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { startChatRound } from '../activate.ts';
 import { createChatRound } from '../create.ts';
+import { listRounds, RoundsQuery } from '../lists.ts';
 import { readActiveChatRound, readRound } from '../rows.ts';
 import { ChatRoundView, presentChatRound, RoundPath } from '../schemas.ts';
 import { ChatRoundTerms } from '../terms.ts';
@@ -49,6 +51,22 @@ export const getActive = route({
   },
 });
 
+export const getRounds = route({
+  method: 'get',
+  path: '/chat/rounds',
+  auth: 'public',
+  summary: 'List chat rounds, newest first',
+  description: 'For example, `status=closing,committed` lists the rounds that are closed and not drawn yet.',
+  query: RoundsQuery,
+  returns: { 200: z.array(ChatRoundView) },
+  fails: [],
+  cache: REVALIDATE,
+  handler: async ({ app, query }) => {
+    const { rounds, total } = await listRounds(app.db, 'chat', query);
+    return reply(200, rounds.map(presentChatRound), { 'X-Total-Count': String(total) });
+  },
+});
+
 export const getRound = route({
   method: 'get',
   path: '/chat/round/{id}',
@@ -65,4 +83,4 @@ export const getRound = route({
   },
 });
 
-export const roundRoutes = { public: [getActive, getRound], admin: [postRound, postStart] };
+export const roundRoutes = { public: [getActive, getRounds, getRound], admin: [postRound, postStart] };

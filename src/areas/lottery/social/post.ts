@@ -10,8 +10,8 @@ import { readableTime, titleOf, VOID_SENTENCES } from './wording.ts';
 const MAX_ALT_CHARACTERS = 1_000;
 
 /** Returns a round as a post for X. Shortens the round's title if the post would be too long. */
-export function postOf(config: Pick<Config, 'publicUrl'>, round: SharedRound, decimals: Decimals) {
-  const { summary: url, card } = linksOf(config, round);
+export function postOf(config: Pick<Config, 'frontendUrl' | 'publicUrl'>, round: SharedRound, decimals: Decimals) {
+  const { page: url, card } = linksOf(config, round);
   const lines = linesOf(round, decimals);
   return {
     text: shortenToWeight(titleOf(round), (title) => [`🕹️ ${title}`, ...lines, url].join('\n')),

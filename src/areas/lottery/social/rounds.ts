@@ -32,9 +32,15 @@ const SHARED = `select ${ROUND_COLUMNS}, case when r.state = 'finalized' then (
     from (select r.audit::jsonb as a) audit) end as result
   from rounds r`;
 const byId = statement<SharedRound>('read_shared_round', `${SHARED} where r.id = $1`);
-const latestFinalized = statement<SharedRound>(
-  'read_latest_finalized_round',
-  `${SHARED} where r.id = (select id from rounds where kind = 'chat' and state = 'finalized' order by ended_at desc, id limit 1)`,
+const newestIn = (state: 'closing' | 'committed') =>
+  `(select id, closed_at from rounds where kind = 'chat' and state = '${state}' order by created_at desc, id desc limit 1)`;
+const latestClosed = statement<SharedRound>(
+  'read_latest_closed_round',
+  `${SHARED} where r.id = (
+    select id from (
+      (select id, closed_at from rounds where kind = 'chat' and state = 'finalized' order by ended_at desc, id limit 1)
+      union all ${newestIn('closing')} union all ${newestIn('committed')}) latest
+    order by closed_at desc, id limit 1)`,
 );
 const active = statement<SharedRound>('read_active_shared_round', `${SHARED} where r.kind = 'chat' and r.state = 'active'`);
 
@@ -46,11 +52,12 @@ export const readSharedRound = async (db: Queryable, id: string): Promise<Shared
   requireRound(await read(db, byId, [id]), `there is no round ${id}`);
 
 /**
- * Reads the most recently drawn chat round. Before the first draw, reads the active chat round.
+ * Reads the chat round that closed last, whether it is drawn already or not. Before the first round closes, reads the active chat round. Ignores void
+ * rounds.
  * @throws 404 when neither exists
  */
 export async function readLatestSharedRound(db: Queryable): Promise<SharedRound> {
-  return requireRound((await read(db, latestFinalized)) ?? (await read(db, active)), 'no chat round is drawn or active yet');
+  return requireRound((await read(db, latestClosed)) ?? (await read(db, active)), 'no chat round is closed or active yet');
 }
 
 const read = async (db: Queryable, statement: Statement<SharedRound>, values: readonly unknown[] = []) => (await db.query(statement, values))[0];

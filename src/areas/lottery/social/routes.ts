@@ -1,8 +1,10 @@
 import { matchesETag } from '#platform/http/conditional.ts';
-import { reply, route, stream } from '#platform/http/route.ts';
+import { asksForPage, PAGE } from '#platform/http/pages/page.ts';
+import { jsonOrPage, reply, route, stream } from '#platform/http/route.ts';
 import { IMMUTABLE, REVALIDATE } from '../routes/cache-control.ts';
 import { RoundPath } from '../schemas.ts';
 import { FRESH_SEC, readCard } from './card/card-cache.ts';
+import { replyRoundPage } from './page.ts';
 import { postOf } from './post.ts';
 import { readLatestSharedRound, readSharedRound } from './rounds.ts';
 import { RoundPostView, SharedRoundView } from './schemas.ts';
@@ -16,15 +18,34 @@ export const getRound = route({
   path: '/social/round/{id}',
   auth: 'public',
   summary: 'A round’s summary for sharing',
-  description: 'A round of either kind and in any state: one or two sentences, prizes and winners, links, and the values of Open Graph tags.',
+  description:
+    'A round of either kind and in any state: one or two sentences, prizes and winners, links, and the values of Open Graph tags. A client that prefers ' +
+    '`text/html` in `Accept` gets the page of `/share/round/{id}` instead, and its errors as pages; every other client gets JSON.',
   params: RoundPath,
-  returns: { 200: SharedRoundView },
+  returns: { 200: jsonOrPage(SharedRoundView) },
   fails: [404],
   cache: REVALIDATE,
-  handler: async ({ app, params }) => {
+  handler: async ({ app, params, ctx }) => {
+    const isPage = asksForPage(ctx);
     const round = await readSharedRound(app.db, params.id);
-    return reply(200, summaryOf(app.config, round, await readDecimals(app)));
+    const decimals = await readDecimals(app);
+    return isPage ? await replyRoundPage(app, ctx, round, decimals) : reply(200, summaryOf(app.config, round, decimals));
   },
+});
+
+export const getPage = route({
+  method: 'get',
+  path: '/share/round/{id}',
+  auth: 'public',
+  summary: 'The page of a round, to which posts lead',
+  description:
+    'An HTML page for people, with Open Graph tags for link previews. It is HTML for every client, because many programs that make previews send no ' +
+    '`Accept` header. It needs no script.',
+  params: RoundPath,
+  returns: { 200: PAGE },
+  fails: [404],
+  cache: REVALIDATE,
+  handler: async ({ app, params, ctx }) => replyRoundPage(app, ctx, await readSharedRound(app.db, params.id), await readDecimals(app)),
 });
 
 export const getLatest = route({
@@ -33,7 +54,8 @@ export const getLatest = route({
   auth: 'public',
   summary: 'The latest chat round’s summary for sharing',
   description:
-    'The most recently drawn chat round; before the first draw, the active one. Legacy rounds are excluded, because any wallet can open one.',
+    'The chat round that closed last, drawn or not drawn yet; before the first one closes, the active one. Void rounds are excluded, and legacy rounds, because ' +
+    'any wallet can open one.',
   returns: { 200: SharedRoundView },
   fails: [404],
   cache: REVALIDATE,
@@ -75,4 +97,4 @@ export const getCard = route({
   },
 });
 
-export const socialRoundRoutes = [getRound, getLatest, getPost, getCard];
+export const socialRoundRoutes = [getRound, getPage, getLatest, getPost, getCard];

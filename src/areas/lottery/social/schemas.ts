@@ -9,7 +9,7 @@ const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 const link = (path: string, description: string) => z.url().meta({ description, example: `https://coinop.example${path}` });
 const CARD = `/social/round/${ID}/card.png`;
 const CardLink = link(CARD, 'The round’s card: a PNG of 1200 × 630 pixels.');
-const PageLink = link(`/social/round/${ID}`, 'This summary of the round.');
+const PageLink = link(`/share/round/${ID}`, 'The page of the round for people: of the front end, or of this service.');
 
 const TEXT = 'Friday night draw is drawn: 3, 7, 12, 30, 41. 9xQe…VFin wins 25 USDC, and 2 more wallets win.';
 const SharedPrize = z
@@ -55,7 +55,8 @@ export const SharedRoundView = z
       seed: Hash.nullable().meta({ description: 'Seed of the draw; null before the draw.' }),
     }),
     links: z.strictObject({
-      summary: PageLink,
+      page: PageLink,
+      summary: link(`/social/round/${ID}`, 'This summary of the round.'),
       round: link(`/chat/round/${ID}`, 'The round’s own endpoint.'),
       entries: link(`/chat/round/${ID}/entries`, 'The list of all entries.'),
       audit: link(`/chat/round/${ID}/audit`, 'The audit, with which anyone can recompute the draw; available when the round is closed.'),
@@ -81,7 +82,7 @@ export const RoundPostView = z
   .strictObject({
     text: z.string().meta({
       description: 'The post’s text. Its weight on X is at most 280; a link counts 23, an emoji or a CJK character 2.',
-      example: `🕹️ Friday night draw\n🎱 3, 7, 12, 30, 41. 9xQe…VFin wins 25 USDC.\n🔍 Anybody can draw it again:\nhttps://coinop.example/social/round/${ID}`,
+      example: `🕹️ Friday night draw\n🎱 3, 7, 12, 30, 41. 9xQe…VFin wins 25 USDC.\n🔍 Anybody can draw it again:\nhttps://coinop.example/share/round/${ID}`,
     }),
     media: z.array(
       z.strictObject({

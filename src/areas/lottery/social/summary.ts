@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Config } from '#config';
+import { pageUrl } from '#platform/http/pages/page.ts';
 import type { RoundRow } from '../rows.ts';
 import type { PrizeTerms } from '../terms.ts';
 import { CARD_SIZE } from './card/size.ts';
@@ -9,7 +10,7 @@ import { type Decimals, readable, readableSum } from './units.ts';
 import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from './wording.ts';
 
 type Summary = z.input<typeof SharedRoundView>;
-type Public = Pick<Config, 'publicUrl'>;
+type Urls = Pick<Config, 'frontendUrl' | 'publicUrl'>;
 
 /** Returns the prizes of a round: the terms of a chat round, or the sum of the ticket prices of a legacy round. */
 export function prizesOf(round: RoundRow): PrizeTerms[] {
@@ -24,10 +25,11 @@ export function prizeOf({ kind, prizes }: RoundRow, { place, amount }: { place: 
 }
 
 /** Returns the absolute URLs of a round's resources. */
-export function linksOf({ publicUrl }: Public, { id, kind }: Pick<RoundRow, 'id' | 'kind'>): Summary['links'] {
-  const at = (path: string) => new URL(path, publicUrl).href;
+export function linksOf(config: Urls, { id, kind }: Pick<RoundRow, 'id' | 'kind'>): Summary['links'] {
+  const at = (path: string) => new URL(path, config.publicUrl).href;
   const round = `${kind === 'chat' ? '/chat' : ''}/round/${id}`;
   return {
+    page: pageUrl(config, `/share/round/${id}`),
     summary: at(`/social/round/${id}`),
     round: at(round),
     entries: at(`${round}/entries`),
@@ -74,7 +76,7 @@ export function outcomeOf(round: SharedRound, decimals: Decimals): string {
 }
 
 /** Returns the summary of a round for sharing. */
-export function summaryOf(config: Public, round: SharedRound, decimals: Decimals): Summary {
+export function summaryOf(config: Urls, round: SharedRound, decimals: Decimals): Summary {
   const { id, kind, state, entries, opensAt, closesAt, endedAt, voidReason, successor, result, root } = round;
   const { publicUrl } = config;
   const links = linksOf(config, round);
@@ -103,7 +105,7 @@ export function summaryOf(config: Public, round: SharedRound, decimals: Decimals
       imageWidth: CARD_SIZE.width,
       imageHeight: CARD_SIZE.height,
       imageAlt: text,
-      url: links.summary,
+      url: links.page,
     },
   };
 }

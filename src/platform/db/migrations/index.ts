@@ -17,6 +17,7 @@ import { Migration0016Restorations } from './0016-restorations.ts';
 import { Migration0017Statistics } from './0017-statistics.ts';
 import { Migration0018Lists } from './0018-lists.ts';
 import { Migration0019TrueAnswers } from './0019-true-answers.ts';
+import { Migration0020RoundLists } from './0020-round-lists.ts';
 import { Migration0021QuestChecks } from './0021-quest-checks.ts';
 import { Migration0022Administration } from './0022-administration.ts';
 import { Migration0023RefusedBurns } from './0023-refused-burns.ts';
@@ -45,6 +46,7 @@ export const migrations = [
   { name: '0017-statistics', class: Migration0017Statistics },
   { name: '0018-lists', class: Migration0018Lists },
   { name: '0019-true-answers', class: Migration0019TrueAnswers },
+  { name: '0020-round-lists', class: Migration0020RoundLists },
   { name: '0021-quest-checks', class: Migration0021QuestChecks },
   { name: '0022-administration', class: Migration0022Administration },
   { name: '0023-refused-burns', class: Migration0023RefusedBurns },

@@ -68,10 +68,11 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
   return document;
 }
 
-/** Returns the operation id of a route: `GET /game/{id}/rank` → `getGameByIdRank`. */
+/** Returns the operation id of a route: `GET /game/{id}/rank` → `getGameByIdRank`, `GET /` → `getRoot`. */
 export function operationId(route: AnyRoute): string {
   const words = route.path.split(/[^A-Za-z0-9{]+/).filter(Boolean);
-  return route.method + words.map((word) => (word.startsWith('{') ? `By${capital(word.slice(1))}` : capital(word))).join('');
+  const name = words.map((word) => (word.startsWith('{') ? `By${capital(word.slice(1))}` : capital(word))).join('');
+  return route.method + (name || 'Root');
 }
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 

@@ -7,7 +7,7 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
   { name: 'Arcade', description: 'Games, plays, scores, saved game states and records.', words: ['arcade', 'game', 'lobby', 'me/scores'] },
   { name: 'Leaderboards', description: 'Ranks over all games, quests and referrals.', words: ['leaderboard', 'users'] },
   { name: 'Battles', description: 'Head-to-head and multiplayer battles.', words: ['battle', 'me/battles'] },
-  { name: 'Rounds', description: 'Lottery rounds: chat rounds and legacy rounds.', words: ['round', 'chat', 'auto', 'me/entries'] },
+  { name: 'Rounds', description: 'Lottery rounds: chat rounds and legacy rounds.', words: ['round', 'rounds', 'chat', 'auto', 'me/entries'] },
   { name: 'Rewards', description: 'Epochs, proofs, claims.', words: ['rewards', 'me/claims'] },
   { name: 'Referrals', description: 'Referral links, bindings and earnings.', words: ['referral'] },
   {
@@ -22,6 +22,7 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
   },
   { name: 'Events', description: 'The event stream and burn events.', words: ['events', 'me/burns'] },
   { name: 'Social', description: 'Sharing, clips, and events from social networks.', words: ['social', 'clip', 'clips', 'integrations'] },
+  { name: 'Pages', description: 'HTML pages for people. A front end at `FRONTEND_URL` replaces them.', words: ['', 'link', 'share'] },
   { name: 'Configuration', description: 'The public configuration of points and rewards.', words: ['config'] },
   { name: 'Utility', description: 'Prices, names, health, payment webhooks.', words: ['price', 'wallet', 'healthz', 'readyz', 'webhooks'] },
   { name: 'Admin', description: 'Operations with an admin token. Every action is in the audit log.', words: ['admin'] },

@@ -37,7 +37,7 @@ const BADGES: Readonly<Record<RoundState, Card['badge']>> = {
 };
 
 /** Creates the content of a round's card. */
-export function cardOf({ publicUrl }: Pick<Config, 'publicUrl'>, round: SharedRound, decimals: Decimals): Card {
+export function cardOf({ frontendUrl, publicUrl }: Pick<Config, 'frontendUrl' | 'publicUrl'>, round: SharedRound, decimals: Decimals): Card {
   const { id, kind, state, entries, picks, result } = round;
   const ticket = result?.ticket ?? null;
   const isChat = kind === 'chat';
@@ -61,7 +61,7 @@ export function cardOf({ publicUrl }: Pick<Config, 'publicUrl'>, round: SharedRo
     })),
     note: noteOf(round, decimals),
     proof: proofOf(round),
-    host: publicUrl.host,
+    host: (frontendUrl ?? publicUrl).host,
   };
 }
 

@@ -18,7 +18,7 @@ afterAll(() => t.close());
 const shared = async (round: ShownRound) => (await clientOf(t).ok(getRound, { params: { id: await showRound(t.app, round) } })).body;
 const posted = async (round: ShownRound) => (await clientOf(t).ok(getPost, { params: { id: await showRound(t.app, round) } })).body;
 
-test('the latest round is 404 without rounds, then the active round, then the most recently drawn one', async () => {
+test('the latest round is 404 without rounds, then the active round, then the round that closed last', async () => {
   const latest = async () => {
     const { status, body } = await clientOf(t).call(getLatest);
     return status === 200 ? body.id : status;
@@ -46,6 +46,7 @@ test('the summary of a drawn round has numbers, first winners, prizes as text, l
     verify: { command: `bin/verify-round http://coinop.test ${round.id}`, entriesRoot: ROOT, seed: SEED },
     links: {
       round: at(`/chat/round/${round.id}`),
+      page: at(`/share/round/${round.id}`),
       summary: at(`/social/round/${round.id}`),
       audit: at(`/chat/round/${round.id}/audit`),
       card: at(`/social/round/${round.id}/card.png`),
@@ -56,7 +57,7 @@ test('the summary of a drawn round has numbers, first winners, prizes as text, l
       image: round.links.card,
       imageWidth: 1_200,
       imageHeight: 630,
-      url: round.links.summary,
+      url: round.links.page,
     },
   });
   expect(round.prizes.map(({ text }) => text)).toEqual(['25 USDC', '10 USDC', '5,000 tokens']);
@@ -104,7 +105,9 @@ test('a post contains the numbers, the winner, the link and the card', async () 
     '🔍 Anybody can draw it again:',
     url,
   ]);
-  expect(media).toEqual([{ type: 'image/png', url: `${url}/card.png`, width: 1_200, height: 630, alt: expect.stringContaining('is drawn') }]);
+  expect(url).toMatch(/^http:\/\/coinop\.test\/share\/round\//);
+  const card = `${url.replace('/share/', '/social/')}/card.png`;
+  expect(media).toEqual([{ type: 'image/png', url: card, width: 1_200, height: 630, alt: expect.stringContaining('is drawn') }]);
 });
 
 const MOST = '18446744073709551615';
