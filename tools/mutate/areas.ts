@@ -24,7 +24,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   rewards: { sources: ['src/areas/rewards/**/*.ts'], tests: ['test/areas/rewards/**/*.test.ts'] },
   payouts: { sources: ['src/areas/payouts/**/*.ts'], tests: ['test/areas/payouts/**/*.test.ts'] },
   lottery: { sources: ['src/areas/lottery/**/*.ts'], tests: ['test/areas/lottery/**/*.test.ts'] },
-  'platform/solana': { sources: ['src/platform/solana/**/*.ts'], tests: ['test/platform/solana/**/*.test.ts'] },
+  'platform/solana': { sources: ['src/platform/solana/**/*.ts'], tests: ['test/platform/solana/**/*.test.ts', 'test/programs/**/*.test.ts'] },
 };
 
 /** Returns the files of glob patterns, sorted, relative to the checkout. */

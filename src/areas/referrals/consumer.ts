@@ -128,7 +128,7 @@ class ShareCalculator {
     if (!bound.verified || bound.banned || score.sharePoints > 0) return;
     const day = this.#dayOf(bound.referrer);
     const left = Math.max(this.#cap - (this.#used.get(bound.referrer) ?? 0) - day.used, 0);
-    const points = Math.min(Math.floor((score.points * SHARE_PERCENT) / 100), left);
+    const points = Math.min(Math.floor((Math.min(score.points, score.presentPoints) * SHARE_PERCENT) / 100), left);
     if (points === 0) return;
     day.used += points;
     this.#append(bound, score, 'referral', points);

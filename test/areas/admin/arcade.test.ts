@@ -182,7 +182,7 @@ describe('one-time events', () => {
     );
     const lasts = { startsAt: expect.any(String), endsAt: expect.any(String) };
     expect((await state()).activeEvents.slice(0, 2)).toEqual([
-      { type: 'chat_round', id: round, title: 'a round', ...lasts },
+      { type: 'chat_round', id: round, status: 'active', title: 'a round', ...lasts },
       { type: 'burn_event', id: burn, title: 'Bonfire', ...lasts },
     ]);
   });

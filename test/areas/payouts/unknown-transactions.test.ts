@@ -7,6 +7,7 @@ import { sql } from '#test/support/areas/boards.ts';
 import { randomAddress, type StoredLane, storeLane } from '#test/support/areas/payout-rows.ts';
 import { createAllPayments, eventsOf, paymentRequest } from '#test/support/areas/payouts.ts';
 import { randomSignature } from '#test/support/areas/tickets.ts';
+import { holdTransaction, untilBlocked } from '#test/support/locks.ts';
 import { meanwhile } from '#test/support/meanwhile.ts';
 import { LaneChain, type LanePayment } from './lane-chain.ts';
 
@@ -104,4 +105,20 @@ test('a completed payment explains only the transaction with its own signature, 
   ]);
   expect(await t.app.tx((tx) => matchTransactions(t.app, tx, lane))).toMatchObject([expect.stringContaining('no open payment')]);
   expect(await verdictOn(signature)).toMatchObject({ verdict: 'unmatched' });
+});
+
+test('the payments of an unknown transaction are locked in the order of their ids, so that two lanes do not deadlock', async () => {
+  const lane = await storeLane(t.app);
+  const payments = await createPayments(2);
+  const signature = await storeUnknown(lane, payments);
+  const [low = '', high = ''] = payments.map(({ id }) => id).sort();
+  // In the table, the rows have the opposite order.
+  for (const id of [high, low]) await sql(t.app, `update payments set state = 'manual' where id = $1`, [id]);
+  const commit = await holdTransaction(t.app, (tx) => tx.query({ text: 'select 1 from payments where id = $1 for update' }, [low]));
+  const matching = t.app.tx((tx) => matchTransactions(t.app, tx, lane));
+  await untilBlocked(t.app, matching);
+  const free = await sql(t.app, 'select id::text from payments where id = $1 for update skip locked', [high]).finally(commit);
+  expect(free).toEqual([{ id: high }]);
+  expect(await matching).toEqual([]);
+  expect(await paymentStates(payments)).toEqual(payments.map(() => ({ state: 'completed', signature })));
 });

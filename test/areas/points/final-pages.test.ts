@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { appendPoints, closeEndedPeriods, LEDGER_CAUSES, openDay, readPage, readRank } from '#areas/points';
+import { readFinals } from '#areas/points/finals.ts';
 import { parseDay } from '#lib/periods.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -35,6 +36,34 @@ test('a page of final ranks begins at its offset, and the neighbours of a wallet
   const rank = await readRank(t.app, 'global', { span: 'day', at: day, wallet: wallets[5] ?? '' });
   expect(rank).toMatchObject({ rank: 6, score: 30, pointsToNext: 10, percentile: 37.5 });
   expect(rank.neighbours.map((line) => line.rank)).toEqual([4, 5, 7, 8]);
+});
+
+test('a page of final ranks around a wallet near an end of the board is full, and a page longer than the board has every line', async () => {
+  const wallets = Array.from({ length: 8 }, () => createWallet().address);
+  for (const [i, wallet] of wallets.entries()) await givePoints(t.app, { wallet, points: 80 - 10 * i });
+  await at('2031-01-02T00:02:00Z');
+  await closeEndedPeriods(t.app);
+  const day = parseDay('2031-01-01');
+  const ranksAround = async (place: number, limit: number) =>
+    (await readPage(t.app, 'global', { span: 'day', at: day, limit, offset: 5, around: wallets[place - 1] })).entries.map(({ rank }) => rank);
+  expect(await ranksAround(1, 3)).toEqual([1, 2, 3]);
+  expect(await ranksAround(2, 4)).toEqual([1, 2, 3, 4]);
+  expect(await ranksAround(4, 4)).toEqual([2, 3, 4, 5]);
+  expect(await ranksAround(7, 4)).toEqual([5, 6, 7, 8]);
+  expect(await ranksAround(8, 3)).toEqual([6, 7, 8]);
+  expect(await ranksAround(6, 20)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+test('for a page of final ranks, only the lines of the page are read', async () => {
+  const wallets = Array.from({ length: 8 }, () => createWallet().address);
+  for (const [i, wallet] of wallets.entries()) await givePoints(t.app, { wallet, points: 80 - 10 * i });
+  await at('2031-01-02T00:02:00Z');
+  await closeEndedPeriods(t.app);
+  const scope = { board: 'global', span: 'day', bucket: parseDay('2031-01-01'), past: true } as const;
+  const read = await readFinals(t.app, scope, [{ offset: 2, limit: 3 }]);
+  expect([read.total, [...read.rows.keys()]]).toEqual([8, [3, 4, 5]]);
+  const last = await readFinals(t.app, scope, [{ offset: 6, limit: 3 }]);
+  expect([...last.rows.values()].map(({ wallet }) => wallet)).toEqual(wallets.slice(6));
 });
 
 test('a page of an ended day without stored final ranks lists each wallet once', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { banWallet } from '#areas/arcade';
-import { ensurePlayer, grantPoints, lockPlayers, openDay, saveEarnings } from '#areas/points';
+import { ensurePlayer, grantPoints, lockPlayers, openDay, readPlayerPoints, saveEarnings } from '#areas/points';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { expectToWait, holdTransaction, untilBlocked } from '#test/support/locks.ts';
@@ -67,4 +67,12 @@ test('a ban waits for a transaction that found the wallet not banned', async () 
   );
   expect(found).toMatchObject({ value: { banned: false } });
   expect(await t.app.tx((tx) => ensurePlayer(tx, wallet))).toEqual({ banned: true });
+});
+
+test('the points of a wallet contain the time of its first sign-in, and a wallet that never signed in has none', async () => {
+  const wallet = createWallet().address;
+  await insertPlayers([wallet]);
+  await sql(t.app, `update players set created_at = '2026-03-04T05:06:07.089Z' where wallet = $1`, [wallet]);
+  expect((await readPlayerPoints(t.app.db, wallet, ['global']))?.since).toBe(Date.parse('2026-03-04T05:06:07.089Z'));
+  expect(await readPlayerPoints(t.app.db, createWallet().address, ['global'])).toBeNull();
 });

@@ -6,7 +6,7 @@ import { startApi } from '#test/support/api.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { act, activitiesOf, asAdmin, consume, deleteAllQuests, earned, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
+import { act, activitiesOf, asAdmin, consume, deleteAllQuests, earned, follow, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
 import { createWallet, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -99,6 +99,41 @@ test('a new version of a quest keeps earned points, and earlier activities count
       { version: 1, completions: 1, pointsAwarded: 100 },
     ],
   });
+});
+
+test('a restored score counts for a quest that a later score completes', async () => {
+  const player = await signIn(t);
+  const id = await makeQuest(t, one({ type: 'scores', count: 2 }));
+  const restored = { wallet: player.wallet, gameId: 'alpha', amount: 500, sourceId: randomUUID() };
+  // The void is counted in the batch of its score, so that the consumer reads the progress 0.
+  await act(t.app, { kind: 'score', ...restored }, { kind: 'void', ...restored, amount: -500 });
+  await consume(t.app);
+  await act(t.app, { kind: 'restore', ...restored });
+  await consume(t.app);
+  await score(player.wallet, 400);
+  await consume(t.app);
+  expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:once`]: 100 });
+});
+
+test('a repeated follow, which is no new activity, counts for a quest that a later score completes', async () => {
+  const player = await signIn(t);
+  const id = await makeQuest(t, one({ all: [{ type: 'follow' }, { type: 'scores', count: 2 }] }));
+  const account = await follow(t.app, player.wallet);
+  const setFollowing = async (following: boolean) =>
+    await sql(
+      t.app,
+      `insert into follow_states (platform, account_id, following, at) values ('x', $1, $2, app_now())
+       on conflict (platform, account_id) do update set following = excluded.following`,
+      [account, following],
+    );
+  await setFollowing(false);
+  await score(player.wallet, 400);
+  await consume(t.app);
+  await setFollowing(true);
+  await score(player.wallet, 500);
+  await consume(t.app);
+  // The linked account gives a bonus of 10 %.
+  expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:once`]: 110 });
 });
 
 test('two processes that consume batches alternately count each other’s activities', async () => {

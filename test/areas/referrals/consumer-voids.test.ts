@@ -56,6 +56,17 @@ test('a restored score gives its share back and verifies the wallet again, and a
   });
 });
 
+test('a score that was restored with fewer points before its share was given gives a share of the fewer points', async () => {
+  const [referrer, child = ''] = await family(1);
+  const { scoreId } = await score(t, child, VERIFIED, 500);
+  const game = await findGame(t.app, VERIFIED);
+  if (!game) throw new Error('the game was not found');
+  await voidTestScore(t.app, scoreId);
+  await restoreScore(t.app, { ...game, caps: { ...game.caps, dailyPoints: 20 } }, scoreId, { by: 'test', reason: 'a test' });
+  await consume(t.app);
+  expect(await pointsOf(referrer)).toEqual([2]);
+});
+
 test('a wallet is no longer verified after a void of its last verified score, until the next verified score', async () => {
   const [referrer, child = ''] = await family(1);
   const verified = async () => [(await readSummary(t.app, referrer)).verifiedReferrals, (await readStats(t.app, referrer)).conversion.percent];

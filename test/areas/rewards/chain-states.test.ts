@@ -107,7 +107,7 @@ test('an epoch that is opened, settled or closed at the commitment confirmed wai
 
 test('the database stores the expiry that an epoch has on the chain, also when the days until expiry were changed', async () => {
   await insertEpoch(701, 10n);
-  await insertEpoch(702, 10n);
+  await insertComputedEpoch(t.app, 702, [[createWallet().address, 10n]], 30);
   await epochRoot.compose(t.app, '702');
   const expiryOf = async (epoch: number) =>
     (await sql<{ at: number }>(t.app, 'select extract(epoch from expires_at)::float8 as at from epoch_accounts where epoch = $1', [epoch]))[0]?.at;

@@ -29,15 +29,14 @@ interface LockedEpoch {
   epoch: number;
   state: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled';
   settled_at: string | null;
-  ended: boolean;
 }
 
 const lockEpochs = statement<LockedEpoch>(
   'lock_epochs_to_settle',
-  `select e.epoch, e.state, ${instant('e.settled_at')} as settled_at,
-     exists (select 1 from epoch_accounts a where a.epoch = e.epoch and a.ended_at is not null) as ended
-   from epochs e where e.epoch = any($1::int[]) order by e.epoch for update of e`,
+  `select epoch, state, ${instant('settled_at')} as settled_at from epochs where epoch = any($1::int[]) order by epoch for update`,
 );
+const selectEnded = (epochs: readonly number[]) =>
+  build.selectFrom('epoch_accounts').select('epoch').where('epoch', 'in', epochs).where('ended_at', 'is not', null);
 const settle = statement<{ epoch: number; total: string; claimed: string; settled_at: string }>(
   'settle_epochs',
   `update epochs e set state = 'settled', settled_at = app_now(), settle_requested_at = coalesce(settle_requested_at, app_now())
@@ -83,12 +82,14 @@ export async function settleOffChain(tx: Tx, epochs: readonly number[]): Promise
   const known = new Map(locked.map((row) => [row.epoch, row]));
   const unknown = wanted.find((epoch) => !known.has(epoch));
   if (unknown !== undefined) throw fail(404, `epoch ${unknown} does not exist`);
+  // Read after the lock: a statement that waits for a lock sees the locked rows as they are then, but all other tables as they were before.
+  const ended = new Set((await run(tx, selectEnded(wanted))).map(({ epoch }) => epoch));
   const roots = new Map((await submissionStatuses(tx, ROOT, wanted.map(String))).map((root) => [Number(root.subject), root]));
 
   const isOver = (row: LockedEpoch) => {
     if (row.state === 'settled' || row.state === 'empty') return true;
     if (row.state === 'computed') return roots.get(row.epoch)?.live !== true;
-    return row.state === 'expired' && row.ended;
+    return row.state === 'expired' && ended.has(row.epoch);
   };
   const over = locked.filter(isOver);
   const settledNow = await markSettled(

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { retry, type TransactionType } from '#platform/solana/submission/index.ts';
+import { outflowLeft, reserveOutflows } from '#platform/solana/submission/outflows.ts';
+import { selectPending, storedSpends } from '#platform/solana/submission/rows.ts';
+import { applyTransitions, type Transition } from '#platform/solana/submission/transition.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { randomAddress } from '#test/support/areas/payout-rows.ts';
+import { newPayment, submitPayments, transferType } from '#test/support/solana/submission.ts';
+
+const REWARD = randomAddress();
+const SPENDS = [
+  { asset: 'sol', amount: 7n },
+  { asset: REWARD, amount: 100n },
+];
+
+let t: TestApp;
+beforeAll(async () => {
+  t = await startTestApp({ workers: false, env: { REWARD_MINT: REWARD, DAILY_SOL_LIMIT: '1000', DAILY_REWARD_LIMIT: '1000' } });
+});
+afterAll(() => t.close());
+
+/** Submits a transaction of a type. @returns its subject */
+async function submitted(type: TransactionType): Promise<string> {
+  const subject = newPayment();
+  await submitPayments(t.app, type, [subject]);
+  return subject;
+}
+/** Stores the next attempt of a transaction as sent, and reserves its spends. */
+async function send(subject: string): Promise<void> {
+  const day = await t.app.tx((tx) => reserveOutflows(t.app, tx, SPENDS));
+  const [row] = await sql<{ n: number }>(
+    t.app,
+    `update chain_transactions set state = 'live', attempts = attempts + 1 where subject = $1 returning attempts as n`,
+    [subject],
+  );
+  await sql(
+    t.app,
+    `insert into chain_attempts (transaction_id, n, state, signature, bytes, signers, last_valid_height, signed_slot, spends, spend_day, preamble)
+     select id, attempts, 'sent', $2, '', '{}', 1, 1, $3::jsonb, $4, 0 from chain_transactions where subject = $1`,
+    [subject, `attempt ${row?.n} of ${subject}`, storedSpends(SPENDS), day],
+  );
+}
+/** Applies the same state change to the pending attempts of transactions. */
+async function apply(type: TransactionType, to: Transition['to'], ...subjects: string[]): Promise<Transition[]> {
+  const pending = (await t.app.db.query(selectPending, [100])).filter(({ subject }) => subjects.includes(subject));
+  const error = to === 'failed' || to === 'dead' ? { name: 'Refused', message: 'a test', instruction: null, code: null } : null;
+  return await applyTransitions(
+    t.app,
+    new Map([[type.name, type]]),
+    pending.map((attempt) => ({ attempt, to, slot: 9, error })),
+  );
+}
+const transaction = async (subject: string) =>
+  (
+    await sql<{ state: string; refusals: number; signature: string | null; slot: number | null }>(
+      t.app,
+      'select state, refusals, signature, slot::float8 as slot from chain_transactions where subject = $1',
+      [subject],
+    )
+  )[0];
+const left = async () => [await outflowLeft(t.app, 'sol'), await outflowLeft(t.app, REWARD)];
+/** Returns the changes of the remaining limits, SOL first, that a run causes. */
+async function changeOfLimits(run: () => Promise<unknown>): Promise<bigint[]> {
+  const before = await left();
+  await run();
+  return (await left()).map((now, i) => now - (before[i] ?? 0n));
+}
+
+test('a failed attempt keeps its SOL reserved, because it has paid its fee, and releases its tokens', async () => {
+  const type = transferType('failing');
+  const subject = await submitted(type);
+  await send(subject);
+  expect(await changeOfLimits(() => apply(type, 'failed', subject))).toEqual([0n, 100n]);
+  expect(await transaction(subject)).toMatchObject({ state: 'queued', refusals: 1 });
+  expect(type.hookCalls.failed).toEqual([]);
+});
+
+test('an expired attempt releases all its spends, and a landed attempt none', async () => {
+  const type = transferType('expiring');
+  const [expired, landed] = [await submitted(type), await submitted(type)];
+  await send(expired);
+  await send(landed);
+  expect(await changeOfLimits(() => apply(type, 'dead', expired))).toEqual([7n, 100n]);
+  expect(await transaction(expired)).toMatchObject({ state: 'queued', refusals: 0 });
+  expect(await changeOfLimits(() => apply(type, 'confirmed', landed))).toEqual([0n, 0n]);
+  expect(await transaction(landed)).toMatchObject({ state: 'confirmed', signature: `attempt 1 of ${landed}`, slot: 9 });
+  expect(await changeOfLimits(() => apply(type, 'finalized', landed))).toEqual([0n, 0n]);
+  expect(await transaction(landed)).toMatchObject({ state: 'finalized', signature: `attempt 1 of ${landed}` });
+});
+
+test('a transaction that is composed again after failures ends as failed after its fourth failure on the chain, expiries not counted', async () => {
+  const type = transferType('refused');
+  const subject = await submitted(type);
+  for (const to of ['failed', 'dead', 'failed', 'dead', 'failed', 'dead'] as const) {
+    await send(subject);
+    await apply(type, to, subject);
+    expect((await transaction(subject))?.state).toBe('queued');
+  }
+  await send(subject);
+  await apply(type, 'failed', subject);
+  expect(await transaction(subject)).toMatchObject({ state: 'failed', refusals: 4 });
+  expect(type.hookCalls.failed).toEqual([{ subject, signature: `attempt 7 of ${subject}`, error: expect.objectContaining({ name: 'Refused' }) }]);
+});
+
+test.each(['failed', 'dead'] as const)('a transaction that is not composed again ends with its first attempt, if this attempt is %s', async (to) => {
+  const type = transferType(`over ${to}`, { afterFailure: 'over' });
+  const subject = await submitted(type);
+  await send(subject);
+  await apply(type, to, subject);
+  expect((await transaction(subject))?.state).toBe('failed');
+  expect(type.hookCalls.failed.map((failure) => failure.subject)).toEqual([subject]);
+});
+
+test('of two processes that apply the same state change, one applies it and runs the hook', async () => {
+  const type = transferType('twice');
+  const subjects = [await submitted(type), await submitted(type), await submitted(type)];
+  for (const subject of subjects) await send(subject);
+  const applied = await Promise.all([apply(type, 'finalized', ...subjects), apply(type, 'finalized', ...subjects)]);
+  expect(applied.flat()).toHaveLength(3);
+  expect(type.hookCalls.finalized.map(({ subject }) => subject).sort()).toEqual([...subjects].sort());
+});
+
+test('a failed transaction is retried only for its type, and not while an attempt may land', async () => {
+  const [type, other] = [transferType('retried'), transferType('not retried')];
+  const [failed, pending, finalized, foreign] = [await submitted(type), await submitted(type), await submitted(type), await submitted(other)];
+  await sql(t.app, `update chain_transactions set state = 'failed', tries = 3, refusals = 4 where subject = any($1::text[])`, [[failed, foreign]]);
+  await send(pending);
+  await sql(t.app, `update chain_transactions set state = 'failed' where subject = $1`, [pending]);
+  await sql(t.app, `update chain_transactions set state = 'finalized' where subject = $1`, [finalized]);
+  expect(await t.app.tx((tx) => retry(tx, type, [failed, pending, finalized, foreign, 'unknown']))).toBe(1);
+  const states = await Promise.all([failed, pending, finalized, foreign].map(async (subject) => (await transaction(subject))?.state));
+  expect(states).toEqual(['queued', 'failed', 'finalized', 'failed']);
+  expect(await sql(t.app, 'select tries, refusals, error, next_at <= app_now() as due from chain_transactions where subject = $1', [failed])).toEqual(
+    [{ tries: 0, refusals: 0, error: null, due: true }],
+  );
+  expect(await t.app.tx((tx) => retry(tx, type, [failed]))).toBe(0);
+});
