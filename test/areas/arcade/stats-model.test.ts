@@ -10,6 +10,7 @@ import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { givePoints, loseBoards } from '#test/support/areas/boards.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { join } from '#test/support/areas/referrals.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
@@ -33,11 +34,12 @@ interface PlayedScore {
   status: 'accepted' | 'held' | 'rejected' | 'voided';
 }
 
+/** Statuses of the scores in the histories so far. */
+const seen = new Set<string>();
+
 /** A random history of plays, scores, decisions, voids, bans and changes of the mode, with the scores and plays that it made. */
 class History {
   readonly scores: PlayedScore[] = [];
-  /** The states that scores had. */
-  readonly seen = new Set<string>();
   /** Plays that count: one entry per play, as `game wallet`. */
   readonly plays: string[] = [];
   readonly wallets = Array.from({ length: 6 }, () => createWallet().address);
@@ -88,7 +90,7 @@ class History {
     const mode = this.#modeOf(wallet);
     const recorded = { id: scoreId, wallet, gameId, mode, normalized: normalizedScore, points: pointsAwarded, day: this.#today, status };
     this.scores.push(recorded);
-    this.seen.add(status);
+    seen.add(status);
     const earned = (counts: (one: PlayedScore) => boolean) =>
       this.scores
         .filter((one) => one.wallet === wallet && one.status === 'accepted' && one.day === this.#today && counts(one))
@@ -114,7 +116,7 @@ class History {
     if (!one) return;
     await voidScore(this.t.app, one.id, DECISION);
     one.status = 'voided';
-    this.seen.add('voided');
+    seen.add('voided');
   }
 
   async toggle(): Promise<void> {
@@ -154,7 +156,7 @@ class History {
   async compare(): Promise<void> {
     await refreshBoards(this.t.app);
     for (const gameId of GAMES) await this.#compareGame(gameId);
-    await this.#comparePeriods();
+    await retryUntilPass(() => this.#comparePeriods());
   }
 
   async #compareGame(gameId: string): Promise<void> {
@@ -173,9 +175,12 @@ class History {
     if (counted.length === 0) expect(averageScore).toBeNull();
     else expect(averageScore).toBeCloseTo(normalized.reduce((sum, value) => sum + value, 0) / counted.length, 1);
     expect(stats.totalScores).toBeLessThanOrEqual(stats.totalPlays);
-    const { entries, total } = await readPage(app, gameBoard(gameId), { span: 'all', limit: 500, offset: 0 });
-    expect(stats.bestScore ?? 0).toBe(entries[0]?.score ?? 0);
-    expect(total).toBeLessThanOrEqual(stats.uniquePlayers);
+    // While the board is not in Redis, a page of it may be one second old.
+    await retryUntilPass(async () => {
+      const { entries, total } = await readPage(app, gameBoard(gameId), { span: 'all', limit: 500, offset: 0 });
+      expect(stats.bestScore ?? 0).toBe(entries[0]?.score ?? 0);
+      expect(total).toBeLessThanOrEqual(stats.uniquePlayers);
+    });
   }
 
   async #comparePeriods(): Promise<void> {
@@ -217,10 +222,13 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) =>
         for (const board of ['global', ...GAMES.map(gameBoard)]) await rebuildBoard(t.app, board);
         await history.compare();
       }
-      expect([...history.seen].sort()).toEqual(['accepted', 'held', 'voided']);
     } finally {
       await t.close();
     }
   },
   120_000,
 );
+
+test('the random histories contain accepted, held and voided scores', () => {
+  expect([...seen].sort()).toEqual(['accepted', 'held', 'voided']);
+});
