@@ -1,4 +1,4 @@
-import { pollTransactions, signTransaction } from '#platform/solana/submission/jobs.ts';
+import { pollTransactions, signClaim, signCommitment, signPayout, signRoot } from '#platform/solana/submission/jobs.ts';
 import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { advanceBattles, ingestBurns } from './arcade.ts';
 import { followEpochs } from './chain.ts';
@@ -30,7 +30,7 @@ import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } 
 import { recordScores } from './scores.ts';
 import { sweepWebhooks } from './webhooks.ts';
 
-/** Every job of the service. The platform declares the three jobs that it enqueues itself; this folder declares the others. */
+/** Every job of the service. The platform declares the jobs that it enqueues itself; this folder declares the others. */
 export const jobs = {
   recordScores,
   consumeActivities,
@@ -41,7 +41,10 @@ export const jobs = {
   rebuildBoard,
   detectLostBoards,
   voidBanned,
-  signTransaction,
+  signCommitment,
+  signRoot,
+  signPayout,
+  signClaim,
   pollTransactions,
   followEpochs,
   computeEpoch,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Wallet } from './lib/scalars.ts';
+import { AuthEnvironment, authConfig } from './platform/auth/config.ts';
 import { TracingEnvironment, tracingConfig } from './platform/observability/tracing/config.ts';
 import { ChainEnvironment, chainConfig } from './platform/solana/config.ts';
 import { StorageEnvironment, storageConfig } from './platform/storage/config.ts';
@@ -25,26 +26,7 @@ const flag = z
   .transform((text) => text === '1' || text === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 
-export const SCOPES = ['money', 'rounds', 'moderation', 'content'] as const;
-export type Scope = (typeof SCOPES)[number];
-
-/** An administrator token and its scopes. */
-export interface AdminToken {
-  name: string;
-  token: string;
-  scopes: readonly Scope[];
-}
-
-/** Parses an entry of `ADMIN_TOKENS`: `token`, which gets every scope, or `name:scope+scope:token`. */
-function parseAdminToken(text: string, index: number): AdminToken {
-  const [name, scopes, ...rest] = text.split(':');
-  const narrowed = name !== undefined && scopes !== undefined && rest.length > 0;
-  const entry: AdminToken = narrowed
-    ? { name, token: rest.join(':'), scopes: z.array(z.enum(SCOPES)).min(1).parse(scopes.split('+')) }
-    : { name: `admin-${index + 1}`, token: text, scopes: SCOPES };
-  if (entry.token.length < 16) throw new Error(`ADMIN_TOKENS: the token of ${entry.name} is shorter than 16 characters`);
-  return entry;
-}
+export { type AdminToken, SCOPES, type Scope } from './platform/auth/config.ts';
 
 /** Returns the HMAC key in a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Errors do not contain the secret. */
 function parseStandardSecret(variable: string, text: string): Buffer {
@@ -142,6 +124,7 @@ const Environment = z.object({
   QUEUES: list(''),
   /** Wallets that may activate the burn events that they created. When the list is empty: every wallet in development, no wallet in production. */
   ORGANISERS: list(''),
+  ...AuthEnvironment,
   ...ChainEnvironment,
   ...StorageEnvironment,
   ...XEnvironment,
@@ -185,8 +168,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     trustProxy: e.TRUST_PROXY,
     database: { url: e.DATABASE_URL, pool: e.DATABASE_POOL },
     redis: { url: e.REDIS_URL, prefix: e.REDIS_PREFIX },
-    adminTokens: e.ADMIN_TOKENS.map(parseAdminToken),
-    internalTokens: e.INTERNAL_TOKENS,
+    ...authConfig(e),
     webhookKeys,
     sessionKeys: e.SESSION_KEYS,
     /** Seed of the ed25519 key that signs receipts. */

@@ -9,10 +9,11 @@ import { prepareReport, runReconciliation } from '#areas/payouts';
 import { closeEndedPeriods, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
 import { announceDueQuests, completeQuests, questConsumer, sweepQuests } from '#areas/quests';
 import { referralConsumer } from '#areas/referrals';
-import { computeEpoch, expireEpochs, projectDay, sweepEpochs } from '#areas/rewards';
+import { computeEpoch, expireEpochs, noteRestoreOnce, projectDay, reconcileRoots, sweepEpochs } from '#areas/rewards';
 import { prepareEngagement } from '#areas/social';
 import { checkNames } from '#areas/wallets';
 import type { jobs } from '#jobs/index.ts';
+import type { App } from '#platform/app.ts';
 import { signAndSend } from '#platform/solana/submission/index.ts';
 import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { enqueueDueDeliveries, processDelivery } from '#platform/webhooks/inbox.ts';
@@ -29,6 +30,12 @@ const MAX_BATCHES = 50;
 
 /** For each source of webhooks: the function that parses a stored delivery and returns the work to do. */
 const PREPARE_BY_SOURCE = { 'payment-status': prepareReport, 'chat-bridge': prepareBridged, x: prepareEngagement } as const;
+
+/** Signs a transaction. First detects a restored database with other keys, so that this process signs nothing with them. */
+async function sign(app: App, { id }: { id: string }): Promise<void> {
+  await noteRestoreOnce(app);
+  await signAndSend(app, transactionTypes, id);
+}
 
 /** The handler of every job. The code does not compile when a job has no handler. */
 export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof jobs)[Name]> } = {
@@ -48,17 +55,24 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
     await voidBannedScores(app, wallet);
   },
 
-  signTransaction: (app, { id }) => signAndSend(app, transactionTypes, id),
+  signCommitment: sign,
+  signRoot: sign,
+  signPayout: sign,
+  signClaim: sign,
   pollTransactions,
   followEpochs,
   computeEpoch: (app, { epoch }) => computeEpoch(app, epoch),
-  planPayouts,
+  /** First detects a restored database with other keys, so that no batch is planned with them. */
+  async planPayouts(app, payload) {
+    await noteRestoreOnce(app);
+    await planPayouts(app, payload);
+  },
   async reconcilePayouts(app) {
     // Only operators use the balances, so a failure to read them does not stop the reconciliation.
     const balances = storeBalances(app).catch((err: unknown) =>
       app.log.debug({ err }, 'the balances of the fee payer and the treasury cannot be read; the next run tries again'),
     );
-    await Promise.all([runReconciliation(app), balances]);
+    await Promise.all([runReconciliation(app), reconcileRoots(app), balances]);
   },
 
   processWebhook: (app, { source, id }) => processDelivery(app, { source, id }, (body, received) => PREPARE_BY_SOURCE[source](app, body, received)),

@@ -14,7 +14,7 @@ import type { LocalnetServices } from './control/services.ts';
 import { lock } from './lock.ts';
 import { keysOf, type LocalnetKeys } from './role-keys.ts';
 import { Node } from './rpc/node.ts';
-import { serve } from './server.ts';
+import { serve, serveSecond } from './server.ts';
 
 export interface LocalnetOptions {
   /** Folder of the journal (the log of all changes) and of the seed from which keys derive. If undefined, the cluster exists only in memory. */
@@ -22,6 +22,10 @@ export interface LocalnetOptions {
   readonly host?: string;
   /** Port; 0 (default): any free port. */
   readonly port?: number;
+  /** Port of the second RPC node; 0 (default): any free port. */
+  readonly secondPort?: number;
+  /** Credits per second that each RPC node grants; undefined: no limit. */
+  readonly creditsPerSecond?: number;
   /** Length of a slot, ms. */
   readonly slotMs?: number;
   /** A block is confirmed when `confirmedAfter` later blocks exist, and finalized when `finalizedAfter` later blocks exist. */
@@ -35,8 +39,9 @@ export interface LocalnetOptions {
 
 /** A running cluster. */
 export interface Localnet {
-  /** URL of the first RPC node. The URL of the second RPC node is `<url>/second`. */
+  /** URL of the first RPC node. */
   readonly url: string;
+  readonly secondUrl: string;
   /** Environment variables with which Coinop uses this cluster. */
   readonly env: Readonly<Record<string, string>>;
   readonly keys: LocalnetKeys;
@@ -100,7 +105,11 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     faucet: handleFaucet,
   };
   for (const node of [services.first, services.second]) node.submit = (tx) => submitWithFaults(node, services.faults, tx);
-  const { url, close } = await serve(services, host, port);
+  const { url, close: closeFirst } = await serve(services, host, port);
+  const { url: secondUrl, close: closeSecond } = await serveSecond(services, host, options.secondPort ?? 0).catch(async (error: unknown) => {
+    await closeFirst();
+    throw error;
+  });
   const node = new RpcNode(url);
   const sendFunds = (wallet: Address, gift: Funding) => fund(node, keys, wallet, gift);
 
@@ -120,18 +129,27 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
   }
 
   const shutDown = async () => {
-    await close();
+    await Promise.all([closeFirst(), closeSecond()]);
     chain.close();
     unlock();
   };
   try {
     // Advances the clock until the blocks of the genesis transactions are finalized.
     if (options.genesis !== false && (await genesis(node, keys))) chain.clock.advance(finalizedAfter + 1);
+    if (options.creditsPerSecond !== undefined) for (const { limit } of [services.first, services.second]) limit.set(options.creditsPerSecond);
   } catch (error) {
     await shutDown();
     throw error;
   }
-  return { url, env: environment(url, keys, beacon), keys, control: new LocalnetControl(url), fund: sendFunds, close: shutDown };
+  return {
+    url,
+    secondUrl,
+    env: environment(url, secondUrl, keys, beacon),
+    keys,
+    control: new LocalnetControl(url),
+    fund: sendFunds,
+    close: shutDown,
+  };
 }
 
 function addressOf(text: string): Address {
@@ -142,11 +160,11 @@ function addressOf(text: string): Address {
   }
 }
 
-function environment(url: string, keys: LocalnetKeys, beacon: Beacon): Record<string, string> {
+function environment(url: string, secondUrl: string, keys: LocalnetKeys, beacon: Beacon): Record<string, string> {
   const secret = (role: keyof LocalnetKeys) => JSON.stringify([...keys[role].secretKey]);
   return {
     SOLANA_RPC_URL: url,
-    SOLANA_RPC_SECOND_URL: `${url}/second`,
+    SOLANA_RPC_SECOND_URL: secondUrl,
     DISTRIBUTOR_PROGRAM_ID: keys.program.publicKey.toBase58(),
     REWARD_MINT: keys.rewardMint.publicKey.toBase58(),
     USDC_MINT: keys.usdcMint.publicKey.toBase58(),

@@ -18,10 +18,23 @@ const MAX_BATCH_CALLS = 1_000;
  */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Starts the HTTP server for the RPC nodes, the control endpoint, the faucet and the beacon. All of them use one port. */
-export async function serve(services: LocalnetServices, host: string, port: number): Promise<{ url: string; close(): Promise<void> }> {
+/** A running server. */
+export interface Listener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts the HTTP server for the first RPC node, the control endpoint, the faucet and the beacon. */
+export const serve = (services: LocalnetServices, host: string, port: number): Promise<Listener> =>
+  listen((request) => handle(services, request), host, port);
+
+/** Starts the HTTP server of the second RPC node, which serves only JSON-RPC. */
+export const serveSecond = (services: LocalnetServices, host: string, port: number): Promise<Listener> =>
+  listen((request) => handleSecond(services, request), host, port);
+
+async function listen(answer: (request: IncomingMessage) => Promise<HttpReply>, host: string, port: number): Promise<Listener> {
   const server = createServer((request, response) => {
-    handle(services, request).then(
+    answer(request).then(
       (done) => send(response, done),
       (error: unknown) => send(response, { status: 500, body: { error: messageOf(error) } }),
     );
@@ -57,6 +70,13 @@ async function handle(services: LocalnetServices, request: IncomingMessage): Pro
   return errorReply(404, 'no such path');
 }
 
+async function handleSecond(services: LocalnetServices, request: IncomingMessage): Promise<HttpReply> {
+  const body = await readBody(request);
+  if (request.method !== 'POST') return errorReply(405, 'this path supports only POST');
+  if (body === null) return errorReply(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+  return handleRpc(services, services.second, parseJson(body));
+}
+
 const errorReply = (status: number, error: string): HttpReply => ({ status, body: { error } });
 
 async function handleCommand(services: LocalnetServices, path: string, json: Json): Promise<HttpReply> {
@@ -78,6 +98,8 @@ async function handleRpc({ faults }: LocalnetServices, node: Node, json: Json): 
   const seen = calls.filter((call) => call.ok);
   const delay = faults.firstForCalls(['delay'], node, seen);
   if (delay) await sleep(delay.ms ?? 1_000);
+  const methods = seen.map(({ method }) => method);
+  if (!node.limit.take(methods, performance.now())) return faultReply({ kind: 'rateLimit' });
   const refused = faults.firstForCalls(['rateLimit', 'fail', 'cut'], node, seen);
   if (refused) return faultReply(refused);
   const answers = calls.map((call) => handleCall(node, call));

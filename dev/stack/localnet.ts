@@ -30,11 +30,13 @@ export interface LocalnetProcessOptions {
   /** A block is confirmed when `confirmedAfter` later blocks exist, and finalized when `finalizedAfter` later blocks exist. */
   readonly confirmedAfter?: number;
   readonly finalizedAfter?: number;
+  /** Credits per second that each RPC node grants; undefined: no limit. */
+  readonly creditsPerSecond?: number;
 }
 
 /** A localnet that runs as a child process. */
 export interface LocalnetProcess extends StackPart {
-  /** URL of the first RPC node. The URL of the second RPC node is `<url>/second`; the control endpoint is `<url>/control/…`. */
+  /** URL of the first RPC node. `env` has the URL of the second RPC node; the control endpoint is `<url>/control/…`. */
   readonly url: string;
   readonly pid: number;
   /** Environment variables with which Coinop uses this localnet: RPC and beacon URLs, program id, mint addresses, and signing keys. */
@@ -91,6 +93,12 @@ class LocalnetServer implements LocalnetProcess {
   /** The port of the process that was started before, or else the chosen port. */
   get #port(): number | undefined {
     return this.url === '' ? this.#options.port : Number(new URL(this.url).port);
+  }
+
+  /** The port of the second RPC node of the process that was started before. */
+  get #secondPort(): number | undefined {
+    const url = this.env.SOLANA_RPC_SECOND_URL;
+    return url === undefined ? undefined : Number(new URL(url).port);
   }
 
   /** Starts the process once. @returns the failure; undefined if the process is ready */
@@ -158,11 +166,13 @@ class LocalnetServer implements LocalnetProcess {
   }
 
   #environment(port: number | undefined): NodeJS.ProcessEnv {
-    const { folder, host, slotMs, beaconMs, confirmedAfter, finalizedAfter } = this.#options;
+    const { folder, host, slotMs, beaconMs, confirmedAfter, finalizedAfter, creditsPerSecond } = this.#options;
     const settings = {
       LOCALNET_FOLDER: folder,
       LOCALNET_HOST: host,
       LOCALNET_PORT: port,
+      LOCALNET_SECOND_PORT: this.#secondPort,
+      LOCALNET_CREDITS_PER_SECOND: creditsPerSecond,
       LOCALNET_SLOT_MS: slotMs,
       LOCALNET_BEACON_MS: beaconMs,
       LOCALNET_CONFIRMED_AFTER: confirmedAfter,

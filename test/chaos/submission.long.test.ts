@@ -5,11 +5,11 @@ import pg from 'pg';
 import type { FaultRule } from '#dev/localnet/control/commands.ts';
 import { LocalnetControl } from '#dev/localnet/control/control.ts';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
-import { claimReward, epochAddress } from '#platform/solana/distributor/index.ts';
 import { newSigner, parseAddress, type Signer } from '#platform/solana/primitives.ts';
-import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';
+import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
-import { addressOfKey, connect, signed, type TestConnection } from '#test/support/solana/chain.ts';
+import { connect, type TestConnection } from '#test/support/solana/chain.ts';
+import { type LeafProof, relayClaim } from '#test/support/solana/relay.ts';
 import { send } from '#test/support/wallet.ts';
 
 /** Number of kills of workers. bin/soak sets a higher one. */
@@ -56,41 +56,18 @@ afterAll(async () => {
 const asAdmin = (path: string, json: unknown) =>
   send({ url: system.urls[0] ?? '' }, path, { json, headers: { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}` } });
 
-const publicKeyOf = (variable: string) => addressOfKey(system.env[variable]);
 const addressOf = (variable: string) => parseAddress(system.env[variable] ?? '');
-
-interface Proof {
-  index: number;
-  amount: string;
-  proof: string[];
-}
 
 /** Claims a player's reward directly on the chain, without the service, paid by another key. */
 async function relay(stranger: Signer, wallet: string, epoch: number): Promise<void> {
-  const leaf = (await (await send({ url: system.urls[0] ?? '' }, `/api/rewards/epoch/${epoch}/proof/${wallet}`)).json()) as Proof;
-  const [program, mint, owner] = [addressOf('DISTRIBUTOR_PROGRAM_ID'), addressOf('REWARD_MINT'), parseAddress(wallet)];
-  const { blockhash } = await connection.getLatestBlockhash();
-  const instructions = [
-    createAssociatedTokenAccount(stranger.publicKey, owner, mint),
-    claimReward({
-      program,
-      payer: stranger.publicKey,
-      epochAccount: epochAddress(program, publicKeyOf('EPOCH_AUTHORITY_KEY'), mint, BigInt(epoch)),
-      mint,
-      index: leaf.index,
-      wallet: owner,
-      amount: BigInt(leaf.amount),
-      proof: leaf.proof.map((node) => Buffer.from(node, 'hex')),
-    }),
-  ];
-  // The send fails if the service has claimed the reward first.
-  await connection.sendRawTransaction(signed(instructions, [stranger], blockhash).serialize(), { skipPreflight: true }).catch(() => undefined);
+  const leaf = (await (await send({ url: system.urls[0] ?? '' }, `/api/rewards/epoch/${epoch}/proof/${wallet}`)).json()) as LeafProof;
+  await relayClaim(connection, system.env, stranger, { wallet, epoch, leaf });
 }
 
 /** Claims a reward of an epoch, and retries until it is claimed. */
 async function claim(player: PatientPlayer, epoch: number): Promise<void> {
   await retryUntilPass(async () => {
-    const { body } = await player.request<Proof>(`/api/rewards/epoch/${epoch}/proof/${player.wallet}`);
+    const { body } = await player.request<LeafProof>(`/api/rewards/epoch/${epoch}/proof/${player.wallet}`);
     const answer = await player.request<{ error?: string }>('/api/rewards/claim', { json: { epoch, proof: body.proof } });
     const done = answer.status === 200 || answer.status === 202 || /claimed already/.test(answer.body.error ?? '');
     if (!done) throw new Error(`claim returned ${answer.status} ${JSON.stringify(answer.body)}`);

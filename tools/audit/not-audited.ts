@@ -1,6 +1,8 @@
 /** Tables that no check reads, by name, with the reason. */
 export const NOT_AUDITED: Readonly<Record<string, string>> = {
   app_clock: 'the offset of the clock of the database, for development only',
+  approvals: 'actions that an operator requested; an approved action is in the table that it changed, and each decision is in admin_audit',
+  approval_sums: 'amounts that tokens used without an approval; no points and no money depend on them',
   arcade_events: 'announcements that operators write; no points and no money depend on them',
   burn_cursors: 'the position of the reader of burns; the ranges that it could not read are in burn_gaps',
   burn_gaps: 'parts of the transaction history of a mint that the reader of burns has not read yet',
@@ -8,9 +10,11 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   burn_refusals: 'burns that count for no event; no points and no money depend on them',
   burn_transactions: 'transactions that the reader of burns has not read yet; the burns of a read transaction are in burns',
   cabinets: 'content that operators edit; no points and no money depend on it',
+  chain_record: 'keys and server of the last run; the pauses that it causes are in chain_pauses',
   chat_sanctions: 'decisions of moderators, each of them in admin_audit',
   follow_states: 'reports of the social network; no points depend on them once a quest is completed',
   idempotency_keys: 'stored responses for repeated requests; they are purged',
+  payout_lane_scans: 'the position of the reader of the history of a lane; the uses of nonces that it finds are in payout_findings',
   nonces: 'challenges for the sign-in, purged when they expire',
   quest_sweeps: 'the position of the evaluation of quests for all wallets',
   notifications: 'messages that operators wrote; no points and no money depend on them',

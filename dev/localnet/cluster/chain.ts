@@ -123,8 +123,27 @@ export class Chain {
     if (refused !== null) return refused;
     const done = this.bank.land(tx, slot);
     if (typeof done === 'string' || !('writes' in done)) return done;
-    this.#record(tx, slot, done);
+    this.record(tx, slot, done);
     return null;
+  }
+
+  /** Adds an executed transaction to the block of a slot. */
+  record(tx: WireTransaction, slot: number, { keys, meta, writes }: Execution): void {
+    const { signature } = tx;
+    const memo = memoOf(tx);
+    const price = computeUnitPrice(tx);
+    const position = this.#append({
+      t: 'tx',
+      slot,
+      signature,
+      memo,
+      price: price.toString(),
+      keys: Buffer.concat(keys.map(bytesOf)).toString('base64'),
+      tx: tx.raw.toString('base64'),
+      meta,
+      writes: writes.map(writeOf),
+    });
+    this.ledger.add({ signature, slot, err: meta.err, memo, price, keys, position });
   }
 
   /** Reads the bytes and the meta of a transaction from the journal. */
@@ -182,24 +201,6 @@ export class Chain {
 
   #below(slot: number, blocks: number): number {
     return this.clock.slotAtHeight(Math.max(0, this.clock.height(slot) - blocks));
-  }
-
-  #record(tx: WireTransaction, slot: number, { keys, meta, writes }: Execution): void {
-    const { signature } = tx;
-    const memo = memoOf(tx);
-    const price = computeUnitPrice(tx);
-    const position = this.#append({
-      t: 'tx',
-      slot,
-      signature,
-      memo,
-      price: price.toString(),
-      keys: Buffer.concat(keys.map(bytesOf)).toString('base64'),
-      tx: tx.raw.toString('base64'),
-      meta,
-      writes: writes.map(writeOf),
-    });
-    this.ledger.add({ signature, slot, err: meta.err, memo, price, keys, position });
   }
 
   #append(entry: JournalEntry): JournalPosition {

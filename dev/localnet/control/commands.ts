@@ -72,10 +72,23 @@ export const COMMANDS = {
   time: z.union([z.strictObject({ offsetMs: z.number().int() }), z.strictObject({ at: z.iso.datetime() })]),
   fork: z.strictObject({ signature: z.string() }),
   lag: z.strictObject({ node: node.default('first'), slots: slots.max(MAX_LAG_SLOTS) }),
+  /**
+   * Makes a false statement of a node about a transaction, or about every transaction if `signature` is missing: the transaction does not exist
+   * (`denied`), failed, or succeeded. `truth` ends the statement. Accounts are not affected.
+   */
+  claim: z.strictObject({ node: node.default('second'), signature: z.string().optional(), says: z.enum(['denied', 'failed', 'succeeded', 'truth']) }),
+  /** Limits the credits of a node per second (null: no limit). A call costs 1 credit, or the number in `credits` for its method. */
+  limit: z.strictObject({
+    node: node.default('first'),
+    perSecond: z.number().int().min(1).nullable(),
+    credits: z.record(z.string(), z.number().int().min(0)).default({}),
+  }),
   /** Deletes the history of a node before the slot `before`, or its whole history if `before` is missing. */
   purge: z.strictObject({ node: node.default('first'), before: slots.optional() }),
   accounts: z.strictObject({ accounts: z.array(AccountUpdate).min(1).max(10_000) }),
   freeze: z.strictObject({ tokenAccount: address, frozen: z.boolean() }),
+  /** Adds `count` transactions of a stranger to the current block. Each names all of the addresses. */
+  strangers: z.strictObject({ addresses: z.array(address).min(1).max(30), count: z.number().int().min(1).max(10_000) }),
   beacon: z.strictObject({
     stopped: z.boolean().optional(),
     delayMs: z.number().int().min(0).max(600_000).optional(),
@@ -96,5 +109,7 @@ export const ClusterStatus = z.object({
   paused: z.boolean(),
   transactions: z.number(),
   faults: z.array(z.object({ id: z.number(), kind: z.string(), hits: z.number() })),
+  /** Number of requests that the rate limit of each node refused. */
+  refused: z.object({ first: z.number(), second: z.number() }),
 });
 export type ClusterStatus = z.output<typeof ClusterStatus>;

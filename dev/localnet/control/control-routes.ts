@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { tokenAccountOf } from '../cluster/accounts.ts';
 import type { Chain } from '../cluster/chain.ts';
+import { addStrangers } from '../cluster/strangers.ts';
 import type { SvmAccount } from '../cluster/svm.ts';
 import { type Key, keyFromBase58 } from '../keys.ts';
-import type { NodeName } from '../rpc/node.ts';
+import { EVERY_TRANSACTION, type NodeName, type Statement } from '../rpc/node.ts';
 import { type AccountUpdate, type ClusterStatus, COMMANDS, type CommandName } from './commands.ts';
 import type { LocalnetServices } from './services.ts';
 
@@ -29,6 +30,12 @@ function command<T>(schema: z.ZodType<T>, act: (services: LocalnetServices, orde
 
 const nodeOf = (services: LocalnetServices, name: NodeName) => (name === 'first' ? services.first : services.second);
 
+const STATEMENTS: Readonly<Record<'denied' | 'failed' | 'succeeded', Statement>> = {
+  denied: null,
+  failed: { err: { InstructionError: [0, { Custom: 1 }] } },
+  succeeded: { err: null },
+};
+
 const ACTIONS: Readonly<Record<CommandName, Action>> = {
   status: command(COMMANDS.status, (services) => statusOf(services)),
   fault: command(COMMANDS.fault, ({ faults }, fault) => ({ id: faults.add(fault) })),
@@ -49,6 +56,16 @@ const ACTIONS: Readonly<Record<CommandName, Action>> = {
     nodeOf(services, node).lag = slots;
     return undefined;
   }),
+  claim: command(COMMANDS.claim, (services, { node, signature = EVERY_TRANSACTION, says }) => {
+    const { statements } = nodeOf(services, node);
+    if (says === 'truth') statements.delete(signature);
+    else statements.set(signature, STATEMENTS[says]);
+    return undefined;
+  }),
+  limit: command(COMMANDS.limit, (services, { node, perSecond, credits }) => {
+    nodeOf(services, node).limit.set(perSecond, credits);
+    return undefined;
+  }),
   purge: command(COMMANDS.purge, (services, { node, before }) => {
     nodeOf(services, node).firstSlot = before ?? services.chain.tick() + 1;
     return undefined;
@@ -63,6 +80,10 @@ const ACTIONS: Readonly<Record<CommandName, Action>> = {
     return undefined;
   }),
   freeze: command(COMMANDS.freeze, ({ chain }, { tokenAccount, frozen }) => freeze(chain, keyOf(tokenAccount), frozen)),
+  strangers: command(COMMANDS.strangers, ({ chain }, { addresses, count }) => {
+    addStrangers(chain, addresses.map(keyOf), count);
+    return undefined;
+  }),
   beacon: command(COMMANDS.beacon, ({ beacon, chain }, how) => {
     if (how.stopped !== undefined) beacon.stoppedAt = how.stopped ? beacon.roundAt(chain.clock.now) : null;
     beacon.delayMs = how.delayMs ?? beacon.delayMs;
@@ -82,13 +103,17 @@ function clear(services: LocalnetServices, id: number | undefined): undefined {
   faults.clear(id);
   if (id !== undefined) return;
   chain.cancelScheduled();
-  for (const node of [first, second]) Object.assign(node, { lag: 0, firstSlot: 0 });
+  for (const node of [first, second]) {
+    Object.assign(node, { lag: 0, firstSlot: 0 });
+    node.statements.clear();
+    node.limit.set(null);
+  }
   Object.assign(beacon, { stoppedAt: null, delayMs: 0, wrong: false });
   if (chain.clock.paused) chain.clock.resume();
   if (chain.clock.offset !== 0) chain.clock.setOffset(0);
 }
 
-function statusOf({ chain, faults }: LocalnetServices): ClusterStatus {
+function statusOf({ chain, faults, first, second }: LocalnetServices): ClusterStatus {
   const slot = chain.tick();
   return {
     slot,
@@ -99,6 +124,7 @@ function statusOf({ chain, faults }: LocalnetServices): ClusterStatus {
     paused: chain.clock.paused,
     transactions: chain.ledger.count,
     faults: faults.list(),
+    refused: { first: first.limit.refused, second: second.limit.refused },
   };
 }
 

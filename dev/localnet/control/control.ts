@@ -84,6 +84,16 @@ export class LocalnetControl {
     return this.#run('lag', { slots, node });
   }
 
+  /** Makes a false statement of a node about a transaction, or about every transaction. `truth` ends the statement. */
+  claim(says: Command<'claim'>['says'], signature?: string, node: 'first' | 'second' = 'second'): Promise<void> {
+    return this.#run('claim', { node, says, ...(signature === undefined ? {} : { signature }) });
+  }
+
+  /** Limits the credits of a node per second, as a public provider does. Null ends the limit. */
+  limit(perSecond: number | null, { node = 'first', credits = {} }: Partial<Pick<Command<'limit'>, 'node' | 'credits'>> = {}): Promise<void> {
+    return this.#run('limit', { node, perSecond, credits });
+  }
+
   /** Deletes the history of a node before the slot `before`, or its whole history if `before` is undefined. */
   purge(before?: number, node: 'first' | 'second' = 'first'): Promise<void> {
     return this.#run('purge', { node, ...(before === undefined ? {} : { before }) });
@@ -97,6 +107,11 @@ export class LocalnetControl {
   /** Freezes a token account, or thaws it if `frozen` is false. Needs no freeze authority. */
   freeze(tokenAccount: string, frozen = true): Promise<void> {
     return this.#run('freeze', { tokenAccount, frozen });
+  }
+
+  /** Adds `count` memo transactions of a stranger to the current block. Each names all of the addresses (at most 30). */
+  strangers(addresses: readonly string[], count: number): Promise<void> {
+    return this.#run('strangers', { addresses: [...addresses], count });
   }
 
   /** Stops the beacon, delays its responses, or makes its signatures invalid. */

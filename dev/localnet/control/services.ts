@@ -8,7 +8,7 @@ export interface LocalnetServices {
   readonly chain: Chain;
   readonly beacon: Beacon;
   readonly faults: Faults;
-  /** `first` is the RPC node at the path `/`, `second` the RPC node at `/second`. */
+  /** `first` is the RPC node behind the first port, `second` the RPC node behind the second port. */
   readonly first: Node;
   readonly second: Node;
   /** Handles the body of `POST /faucet`. @throws CommandError */

@@ -67,8 +67,9 @@ function signaturesForAddress(node: Node, address: string, options: z.output<typ
   for (let i = start - 1; i >= 0 && found.length < limit; i--) {
     const landed = all[i];
     if (!landed || landed.signature === options?.until || landed.slot < node.firstSlot) break;
-    if (landed.slot > newest) continue;
-    const { signature, slot, err, memo } = landed;
+    const seen = landed.slot > newest ? null : node.view(landed);
+    if (!seen) continue;
+    const { signature, slot, err, memo } = seen;
     found.push({ signature, slot, err, memo, blockTime: node.chain.clock.unixSeconds(slot), confirmationStatus: node.statusOf(slot) });
   }
   return found;

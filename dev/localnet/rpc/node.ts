@@ -1,17 +1,28 @@
 import type { Chain } from '../cluster/chain.ts';
 import type { LandedTransaction } from '../cluster/ledger.ts';
+import type { TransactionError } from '../cluster/transaction-errors.ts';
 import type { WireTransaction } from '../cluster/wire.ts';
+import { RateLimit } from './rate-limit.ts';
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
-/** Names of the RPC nodes. Both serve the same ledger; each has its own faults. */
+/** Names of the RPC nodes. Both follow the same cluster; each has its own faults and its own statements about transactions. */
 export const NODES = ['first', 'second'] as const;
 export type NodeName = (typeof NODES)[number];
+
+/** Key of the statement about all transactions. */
+export const EVERY_TRANSACTION = '*';
+
+/** A statement of a node that differs from the cluster's ledger: the transaction does not exist (`null`), or it has another result. */
+export type Statement = null | { readonly err: TransactionError | null };
 
 /** Number of newest blocks in which getSignatureStatuses searches if `searchTransactionHistory` is not set. */
 const RECENT_BLOCKS = 300;
 
-/** One RPC node. All nodes show the same chain, but a node may be behind (`lag`) or lack old blocks (`firstSlot`). */
+/**
+ * One RPC node. All nodes show the same chain, but a node may be behind (`lag`), lack old blocks (`firstSlot`), or make false statements about
+ * transactions (`statements`).
+ */
 export class Node {
   readonly name: NodeName;
   readonly chain: Chain;
@@ -19,6 +30,10 @@ export class Node {
   lag = 0;
   /** Oldest slot whose block this node has. */
   firstSlot = 0;
+  /** False statements of this node by signature. The statement for the key `*` applies to every transaction that has no statement of its own. */
+  readonly statements = new Map<string, Statement>();
+  /** The rate limit of this node; without one, every request is served. */
+  readonly limit = new RateLimit();
   /** Handles a transaction that passed preflight. The localnet replaces this function to inject faults. */
   submit: (tx: WireTransaction) => void;
 
@@ -61,10 +76,20 @@ export class Node {
    */
   find(signature: string, search: boolean): LandedTransaction | null {
     const { tip, chain } = this;
-    const landed = chain.ledger.find(signature);
-    if (!landed || !this.has(landed)) return null;
+    const found = chain.ledger.find(signature);
+    const landed = found && this.has(found) ? this.view(found) : null;
+    if (!landed) return null;
     const recent = chain.clock.height(tip) - chain.clock.height(landed.slot) <= RECENT_BLOCKS;
     return search || recent ? landed : null;
+  }
+
+  /** Returns a landed transaction as this node states it; null if this node denies it. */
+  view(landed: LandedTransaction): LandedTransaction | null {
+    const { statements } = this;
+    if (statements.size === 0) return landed;
+    const statement = statements.get(landed.signature) ?? (statements.has(landed.signature) ? null : statements.get(EVERY_TRANSACTION));
+    if (statement === undefined) return landed;
+    return statement === null ? null : { ...landed, err: statement.err };
   }
 
   /** Returns whether this node has the block of a transaction: the block's slot is between `firstSlot` and `tip`. */

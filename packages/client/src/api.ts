@@ -2,6 +2,11 @@
 
 import type { Bytes } from './bytes.ts';
 
+export type AcceptKeysRequest = {
+  /** Names of all keys that differ, which shows that the operator has seen each of them. */
+  changed: ('program' | 'rewardMint' | 'usdcMint' | 'feePayer' | 'epochAuthority' | 'treasury' | 'committer')[];
+};
+
 export type Acknowledged = { received: true };
 
 export type ActiveEvent = {
@@ -30,6 +35,33 @@ export type AdjustmentRequest = {
 
   /** Whether the reward epoch of the current day counts the points. false: the points count on boards only. */
   rewards?: boolean;
+};
+
+export type Approval = {
+  approvalId: Id;
+
+  /** import: an import of an epoch. grant: points for a wallet. limit: pool or cap of the reward rules. */
+  kind: 'import' | 'grant' | 'limit';
+
+  /** approved: the action was carried out. */
+  status: 'pending' | 'approved' | 'refused';
+
+  /** Amount of the action: base units, or points for a grant. */
+  amount: string;
+
+  /** What the action does. */
+  summary: string;
+
+  /** Name of the token that requested the action. */
+  requestedBy: string;
+  requestedAt: Instant;
+
+  /** Time after which the action can no longer be approved. */
+  expiresAt: Instant;
+
+  /** Name of the token that approved or refused the action. */
+  decidedBy: string | null;
+  decidedAt: Instant | null;
 };
 
 export type ArcadeEvent = { id: Id; name: string; payload?: unknown; startsAt: Instant; endsAt: Instant };
@@ -428,6 +460,29 @@ export type CabinetRequest = {
 
   /** Free-form data for front ends, such as name and position, up to 16 KB. */
   display: { [key: string]: unknown };
+};
+
+export type ChainRecord = {
+  /** Reason why nothing is signed; null when transactions are signed. */
+  stop: string | null;
+
+  /** Reason why roots are paused until the chain is explained; null when they are not. */
+  doubt: string | null;
+
+  /** Finalized block height after which nothing can land that was signed before the doubt; null when it was not read, or there is no doubt. */
+  afterHeight: number | null;
+
+  /** The keys and mints that the database records. */
+  keys: SigningKeys | null;
+
+  /** The keys and mints of the workers while `stop` is set; null otherwise. */
+  otherKeys: SigningKeys | null;
+
+  /** Names of the keys that differ. */
+  changed: ('program' | 'rewardMint' | 'usdcMint' | 'feePayer' | 'epochAuthority' | 'treasury' | 'committer')[];
+
+  /** Transaction kinds that are paused because the RPC providers contradict each other. */
+  contradictions: ProviderContradiction[];
 };
 
 export type ChainTransaction = {
@@ -1002,6 +1057,9 @@ export type ImportEpochRequest = {
   /** The epoch: UTC days since 1970-01-01. The day must have ended. */
   epoch: number;
 
+  /** Confirms that the total exceeds the pool, or that an amount exceeds the cap of the rules in force. Needs an admin token with the scope money; an internal token is refused. */
+  overLimits?: boolean;
+
   /** Root that the caller computed, hex. The import is refused when the service computes another root. */
   root?: string;
 
@@ -1561,7 +1619,23 @@ export type Payouts = {
 
   /** Number of the treasury’s payments that are not completed, by status. */
   counts: { [key: string]: number };
-  lanes: { lane: number; address: string; nonce: string | null; batch: Id | null; landed: string | null; stale: boolean }[];
+  lanes: {
+    lane: number;
+    address: string;
+    nonce: string | null;
+    batch: Id | null;
+    landed: string | null;
+    stale: boolean;
+
+    /** Reason why no batch can use the lane at present; null when there is none. */
+    reason: string | null;
+
+    /** Time since which the lane has a reason. */
+    waitingSince: Instant | null;
+
+    /** Progress of reading the transaction history of the lane: the number of transactions that were listed and read. Null while the database explains the nonce of the lane. */
+    history: { listed: number; read: number; complete: boolean } | null;
+  }[];
 
   /** Transactions on lanes that were found on the chain but not in the database. At most 100; transactions with the verdict unmatched first. */
   findings: {
@@ -1918,6 +1992,15 @@ export type ProjectedReward = {
 
   /** Time at which the points of the other wallets were counted; null before the first count. */
   asOf: Instant | null;
+};
+
+export type ProviderContradiction = {
+  /** Type of transactions. */
+  kind: string;
+
+  /** The statements of both providers about a transaction. */
+  reason: string;
+  at: Instant;
 };
 
 export type Quest = {
@@ -2485,7 +2568,7 @@ export type ReleaseRequest = {
   /** Signatures of all transactions with the verdict unmatched. An acknowledged transaction no longer pauses payouts, and it completes no payment. */
   acknowledge?: string[];
 
-  /** Numbers of the lanes to continue with the nonce that their account has now, although the transaction that used the nonce before it is unknown. */
+  /** Numbers of the lanes to continue with the nonce that their account has now, although the transaction that used the nonce before it is unknown. Earlier transactions of these lanes are not read any more. */
   acceptLanes?: number[];
 };
 
@@ -2507,6 +2590,11 @@ export type ResolvedWallet = {
 };
 
 export type RestoreRequest = { reason: string };
+
+export type ResumeKindRequest = {
+  /** Type of transactions. */
+  kind: string;
+};
 
 export type RevokeRequest = {
   /** Why the points are taken back. The list `/ledger/quests` shows this reason to the wallet. */
@@ -2988,13 +3076,16 @@ export type ScoreStatus = 'accepted' | 'held' | 'rejected' | 'voided';
 export type SettleRequest = {
   /** Epoch numbers: UTC days since 1970-01-01. */
   epochs: number[];
+
+  /** Root of the epoch on the chain, hex. Only for one epoch: settles this root although the database has another root. The error 409 names the root. */
+  root?: string;
 };
 
 export type Settlements = {
   epochs: {
     epoch: number;
 
-    /** settling: the settlement on the chain is not finalized yet. */
+    /** settling: the epoch can still change on the chain. */
     status: 'settled' | 'settling';
     settledAt: Instant | null;
   }[];
@@ -3134,6 +3225,29 @@ export type SignedIn = {
 };
 
 export type SignedOut = { signedOut: true };
+
+export type SigningKeys = {
+  /** Address; null when no worker had the key. */
+  program: string | null;
+
+  /** Address; null when no worker had the key. */
+  rewardMint: string | null;
+
+  /** Address; null when no worker had the key. */
+  usdcMint: string | null;
+
+  /** Address; null when no worker had the key. */
+  feePayer: string | null;
+
+  /** Address; null when no worker had the key. */
+  epochAuthority: string | null;
+
+  /** Address; null when no worker had the key. */
+  treasury: string | null;
+
+  /** Address; null when no worker had the key. */
+  committer: string | null;
+};
 
 export type Slug = string;
 
@@ -3419,11 +3533,34 @@ export interface Endpoints {
     '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 500 | 503 };
 
     /**
+     * List actions that wait for the approval of a second token, or were decided.
+     *
+     * Newest first.
+     */
+    '/admin/approvals': {
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Lists approvals in this state only. */
+        state?: 'pending' | 'approved' | 'refused';
+      };
+      responses: { 200: Approval[] };
+      errors: 400 | 403 | 500 | 503;
+    };
+
+    /** Read an approval. */
+    '/admin/approvals/{id}': { params: { id: Id }; responses: { 200: Approval }; errors: 403 | 404 | 500 | 503 };
+
+    /**
      * List requests with admin tokens, newest first.
      *
      * The service records every request with an admin token except GET requests, and does so before it runs the request. Each entry contains the hash of the previous entry, so a check of the hashes detects a changed or deleted entry.
      */
     '/admin/audit': { query?: { limit?: number; offset?: number }; responses: { 200: AuditEntry[] }; errors: 400 | 403 | 500 | 503 };
+
+    /** Recorded keys, and why signing is stopped. */
+    '/admin/chain': { responses: { 200: ChainRecord }; errors: 403 | 500 | 503 };
 
     /**
      * List one-time events, also scheduled and ended ones.
@@ -4886,6 +5023,20 @@ export interface Endpoints {
   };
   post: {
     /**
+     * Approve an action that another token requested.
+     *
+     * Carries the action out, once. A repeated approval changes nothing. 403: the token requested the action itself. 409: the action was refused, was requested more than 72 hours ago, or cannot be carried out any more.
+     */
+    '/admin/approvals/{id}/approve': { params: { id: Id }; responses: { 200: Approval }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Refuse an action that waits for an approval.
+     *
+     * The token that requested the action may refuse it too. A repeated refusal changes nothing. 409: the action was approved.
+     */
+    '/admin/approvals/{id}/refuse': { params: { id: Id }; responses: { 200: Approval }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
      * End a burn event before its time.
      *
      * Burns in blocks before the end still count when they are finalized later. 409: the event is not active.
@@ -4912,6 +5063,20 @@ export interface Endpoints {
      * 409 if no entity possesses the cabinet.
      */
     '/admin/cabinet/release': { body: CabinetReleaseRequest; responses: { 200: Cabinet }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Accept the keys of the workers after a restore.
+     *
+     * When the database was restored and the workers have other keys or mints than it records, nothing is signed. This request records the new ones, so that signing continues. Use it only when nothing was signed with a third set of keys since the backup. The request must name all keys that differ, otherwise it fails with 409. Without a stop it changes nothing.
+     */
+    '/admin/chain/accept-keys': { body: AcceptKeysRequest; responses: { 200: ChainRecord }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Resume a transaction kind after the RPC providers contradicted each other.
+     *
+     * Use it after the provider that was wrong was replaced. Transactions whose result the providers still state differently stay open, and pause the kind again. A kind that is not paused stays unchanged.
+     */
+    '/admin/chain/resume': { body: ResumeKindRequest; responses: { 200: ChainRecord }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Delete a chat message, or mute or ban an author.
@@ -5112,7 +5277,7 @@ export interface Endpoints {
     /**
      * Give points to a wallet or take points from it.
      *
-     * Appends a ledger entry of the source adjustment. The points count on the global board, for all time and for the current periods. With `rewards: true`, the epoch of the current day counts them as well. A wallet whose total is not above 0 is on no board. 404: the wallet has never signed in. 409: a banned wallet can only lose points.
+     * Appends a ledger entry of the source adjustment. The points count on the global board, for all time and for the current periods. With `rewards: true`, the epoch of the current day counts them as well. A wallet whose total is not above 0 is on no board. 404: the wallet has never signed in. 409: a banned wallet can only lose points. Above the amount in APPROVALS, which counts the points that the token gave on the same day, the response is 202 with an approval, and a second token must approve it.
      */
     '/admin/wallets/{wallet}/points': {
       params: {
@@ -5121,7 +5286,7 @@ export interface Endpoints {
       };
       body: AdjustmentRequest;
       idempotent: true;
-      responses: { 201: LedgerEntry };
+      responses: { 201: LedgerEntry; 202: Approval };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
@@ -5201,35 +5366,35 @@ export interface Endpoints {
     /**
      * Claim an epoch’s reward.
      *
-     * The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this wait to 5 s). After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first.
+     * The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this wait to 5 s). After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first. Fails with 429 and `Retry-After` when the wallet has too many claims in flight, or when the claim failed on the chain several times.
      */
     '/api/rewards/claim': {
       body: ClaimRequest;
       idempotent: true;
       responses: { 200: ClaimReceipt; 202: ClaimReceipt };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
      * Import an epoch that was computed elsewhere.
      *
-     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.
+     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force, and each amount at most the cap; an operator can confirm more with `overLimits`. Programs and their accounts are refused as wallets. Above the amount in APPROVALS the response is 202 with an approval, and the import starts when a second token approves it. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.
      */
     '/api/rewards/epoch/import': {
       body: ImportEpochRequest | Bytes;
-      responses: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch };
+      responses: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch | Approval };
       errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
      * Settle epochs off-chain.
      *
-     * Unclaimed rewards of a settled epoch cannot be claimed any more. An epoch on the chain is first settled on the chain; the response is 202 until that settlement is finalized. An epoch that was never committed is settled at once and is never committed. If one of the epochs does not exist, no epoch is settled. Idempotent.
+     * Unclaimed rewards of a settled epoch cannot be claimed any more. The service reads the chain: an epoch on the chain is first settled there. An epoch that was never committed is settled when no transaction that was signed before the request can commit it any more (about 75 s), and is never committed. The response is 202 until then. Fails with 409 while an epoch is open on the chain with another root than in the database; with `root`, the request settles this root. If one of the epochs does not exist, no epoch is settled. Idempotent.
      */
     '/api/rewards/settled-offchain': {
       body: SettleRequest;
       responses: { 200: Settlements; 202: Settlements };
-      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
@@ -5557,9 +5722,13 @@ export interface Endpoints {
     /**
      * Set the reward rules.
      *
-     * The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps the rules of that time. The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change.
+     * The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps the rules of that time. The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change. A higher pool or cap above the amount in APPROVALS gets the response 202 with an approval, and the rules are stored when a second token approves them.
      */
-    '/admin/config/rewards': { body: RewardRulesRequest; responses: { 200: RewardsConfig }; errors: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
+    '/admin/config/rewards': {
+      body: RewardRulesRequest;
+      responses: { 200: RewardsConfig; 202: Approval };
+      errors: 400 | 403 | 412 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Create or change a game.

@@ -1,6 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
 import {
-  array,
   bigint,
   boolean,
   byteText,
@@ -18,14 +17,7 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
-
-/** A token transfer, as the instruction TransferChecked gives it. */
-export interface Transfer {
-  readonly to: string;
-  readonly mint: string;
-  /** Amount in base units, as text. */
-  readonly amount: string;
-}
+import { PayoutFindingsTable, PayoutLaneScansTable, PayoutLanesTable } from './lanes/entities.ts';
 
 /**
  * A row is the one payment of a cause, which is the event that the payment pays for, such as a claimed prize. A row is never deleted. Its wallet,
@@ -99,36 +91,6 @@ export const PaymentsTable = defineEntity({
   ],
 });
 
-/** A row is a payout lane: one durable nonce account, which at most one batch uses at a time. */
-export const PayoutLanesTable = defineEntity({
-  name: 'PayoutLanes',
-  tableName: 'payout_lanes',
-  properties: {
-    lane: smallint().primary(),
-    /** Address of the nonce account. */
-    address: byteText(),
-    /** The fee payer that was configured when the account was opened. */
-    authority: byteText(),
-    /** Value that the next batch uses; null until the worker has read the account. */
-    nonce: byteText().nullable(),
-    /** Finalized slot at which the nonce was read. */
-    nonceSlot: bigint().defaultRaw('0'),
-    /** The live batch of the lane; references `payout_batches`. */
-    batch: uuid().nullable(),
-    /** Signature of the last transaction that is known to have used the nonce. */
-    landed: byteText().nullable(),
-    /** Slot of this transaction. */
-    landedSlot: bigint().defaultRaw('0'),
-    /** Whether a transaction may have used the nonce since the worker read the account. */
-    stale: boolean().default(true),
-    /** Whether an operator has accepted the nonce that the account has now. */
-    accepted: boolean().default(false),
-    changedAt: timestamp().defaultRaw('app_now()'),
-  },
-  checks: checks('lane >= 0'),
-  uniques: [{ name: 'payout_lanes_address_key', properties: ['address'] }],
-});
-
 /**
  * A row is a batch of payments that one transaction pays. Only its outcome may change, so that the worker always composes the same transaction bytes.
  */
@@ -193,39 +155,6 @@ export const PayoutBatchMembersTable = defineEntity({
   ],
 });
 
-/** A row is a transaction that names the nonce account of a lane, and that is not among the attempts in the database. */
-export const PayoutFindingsTable = defineEntity({
-  name: 'PayoutFindings',
-  tableName: 'payout_findings',
-  properties: {
-    signature: byteText().primary(),
-    lane: smallint(),
-    /** Address of the nonce account. */
-    address: byteText(),
-    /** Nonce that the transaction used; null when it used none. */
-    nonce: byteText().nullable(),
-    slot: bigint(),
-    /** Batch id in the memo of the transaction; null without such a memo. */
-    batch: uuid().nullable(),
-    /** Members hash in the memo. */
-    membersHash: text().nullable(),
-    transfers: jsonb<Transfer[]>(),
-    /**
-     * harmless: uses no nonce, failed on the chain, or only advances the nonce. unmatched: moves tokens, and no open payment explains the transfer,
-     * so payouts are paused. matched: paid the payments in `payments`. acknowledged: was unmatched, and an operator has checked it.
-     */
-    verdict: oneOf('harmless', 'unmatched', 'matched', 'acknowledged'),
-    reason: text().nullable(),
-    /** Ids of the payments that the transaction paid. */
-    payments: array('uuid').defaultRaw("'{}'::uuid[]"),
-    /** Name of the admin token with which the transaction was acknowledged. */
-    decidedBy: text().nullable(),
-    foundAt: timestamp().defaultRaw('app_now()'),
-    changedAt: timestamp().defaultRaw('app_now()'),
-  },
-  indexes: [index("create index payout_findings_unmatched on payout_findings (found_at) where verdict = 'unmatched'")],
-});
-
 /** The one row says which database server the last reconciliation saw, and why payouts are paused. */
 export const PayoutWatchTable = defineEntity({
   name: 'PayoutWatch',
@@ -265,6 +194,7 @@ export const TokenAccountsOpenedTable = defineEntity({
 export const payoutsTables = [
   PaymentsTable,
   PayoutLanesTable,
+  PayoutLaneScansTable,
   PayoutBatchesTable,
   PayoutBatchMembersTable,
   PayoutFindingsTable,

@@ -19,5 +19,7 @@ export {
   sumOwedByTreasury,
 } from './payments.ts';
 export { runPlanner, runReconciliation } from './planning/run.ts';
+export { readIdentity } from './reconciliation/reconciliation.ts';
+export type { DatabaseIdentity } from './reconciliation/rows.ts';
 export { prepareReport } from './reports.ts';
 export { PaymentView } from './schemas.ts';

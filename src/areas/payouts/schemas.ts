@@ -92,7 +92,7 @@ export const ResumeRequest = z
     }),
     acceptLanes: z.array(z.int().min(0).max(63)).max(64).default([]).meta({
       description:
-        'Numbers of the lanes to continue with the nonce that their account has now, although the transaction that used the nonce before it is unknown.',
+        'Numbers of the lanes to continue with the nonce that their account has now, although the transaction that used the nonce before it is unknown. Earlier transactions of these lanes are not read any more.',
       example: [],
     }),
   })
@@ -106,6 +106,13 @@ const LaneView = z.strictObject({
   /** Signature of the newest transaction in the database that used a nonce of the lane. */
   landed: z.string().nullable(),
   stale: z.boolean(),
+  reason: z.string().nullable().meta({ description: 'Reason why no batch can use the lane at present; null when there is none.', example: null }),
+  waitingSince: Instant.nullable().meta({ description: 'Time since which the lane has a reason.', example: null }),
+  history: z.strictObject({ listed: Count, read: Count, complete: z.boolean() }).nullable().meta({
+    description:
+      'Progress of reading the transaction history of the lane: the number of transactions that were listed and read. Null while the database explains the nonce of the lane.',
+    example: null,
+  }),
 });
 const UnknownTransactionView = z.strictObject({
   signature: z.string(),

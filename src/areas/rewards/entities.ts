@@ -18,6 +18,7 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
+import { ChainRecordTable } from './restores/entities.ts';
 
 /**
  * A row is a reward epoch: the distribution of one UTC day. The first worker that inserts the row creates the epoch. A row is deleted only when its
@@ -64,6 +65,10 @@ export const EpochsTable = defineEntity({
     /** Time until which rewards can be claimed. */
     expiresAt: timestamp().nullable(),
     settleRequestedAt: timestamp().nullable(),
+    /** Finalized block height after which nothing can land that was signed before the settlement was requested. */
+    settleAfterHeight: bigint().nullable(),
+    /** Root on the chain that the operator wants to settle although it differs from `root`. */
+    settleRoot: bytes().nullable(),
     settledAt: timestamp().nullable(),
     settleSignature: byteText().nullable(),
   },
@@ -132,6 +137,10 @@ export const EpochAccountsTable = defineEntity({
     endedAt: timestamp().nullable(),
     /** Time at which the unclaimed tokens were returned to the treasury. */
     closedAt: timestamp().nullable(),
+    /** Root, total and number of leaves of the account on the chain; null when they equal those of the epoch. */
+    otherRoot: bytes().nullable(),
+    otherTotal: tokenAmount().nullable(),
+    otherLeaves: integer().nullable(),
     /** Finalized amount of all claims, base units. */
     claimed: tokenAmount().default(0),
     /** Finalized number of claims. */
@@ -145,7 +154,7 @@ export const EpochAccountsTable = defineEntity({
     /** Counter that grows with each run of the worker in which the account shows more claims than its transaction history. */
     gaps: integer().default(0),
   },
-  checks: checks('claims >= 0'),
+  checks: checks('claims >= 0', 'num_nulls(other_root, other_total, other_leaves) = any(array[0, 3])'),
   indexes: [index('create index epoch_accounts_followed on epoch_accounts (epoch) where opened_at is not null and closed_at is null')],
 });
 
@@ -157,7 +166,8 @@ export const RewardImportsTable = defineEntity({
     id: uuid().primary(),
     /** The epoch that is imported. No reference, because the row of the epoch is deleted when the import is refused. */
     epoch: integer(),
-    state: oneOf('building', 'done', 'refused').default('building'),
+    /** waiting: a second token must approve the import, and the epoch is not created yet. building: the epoch is being computed. */
+    state: oneOf('waiting', 'building', 'done', 'refused').default('building'),
     /** SHA-256 of the imported rows in the given order. Each row is hashed as its wallet (32 bytes) followed by its amount (u64, little-endian). */
     hash: bytes(),
     /** Root that the caller announced; null when the caller announced none. */
@@ -169,7 +179,7 @@ export const RewardImportsTable = defineEntity({
     createdAt: timestamp().defaultRaw('app_now()'),
     decidedAt: timestamp().nullable(),
   },
-  checks: checks("(state = 'building') = (decided_at is null)", "(state = 'refused') = (reason is not null)"),
+  checks: checks("(state in ('waiting', 'building')) = (decided_at is null)", "(state = 'refused') = (reason is not null)"),
   indexes: [index("create unique index reward_imports_standing on reward_imports (epoch) where state <> 'refused'")],
 });
 
@@ -269,4 +279,5 @@ export const rewardsTables = [
   RewardLeavesTable,
   RewardProjectionsTable,
   RewardTreesTable,
+  ChainRecordTable,
 ] as const;

@@ -3,23 +3,23 @@ import type Koa from 'koa';
 import type { AdminToken, Scope } from '#config';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { AdminAuditTable } from '#platform/db/entities.ts';
 import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import { AdminAuditTable } from './entities.ts';
 
 const build = queryBuilder([AdminAuditTable]);
 
 const digest = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest();
 
 /**
- * Returns the entry whose token equals `token`, or null. Compares the digests of all entries in constant time, so that the duration reveals nothing
- * about the configured tokens.
+ * Returns the entry whose token equals `token` and has not expired, or null. Compares the digests of all entries in constant time, so that the
+ * duration reveals nothing about the configured tokens.
  */
-export function matchToken<T extends { token: string }>(entries: readonly T[], token: string): T | null {
+export function matchToken<T extends { token: string; expiresAt: number | null }>(app: App, entries: readonly T[], token: string): T | null {
   const given = digest(token);
   let match: T | null = null;
   for (const entry of entries) if (timingSafeEqual(digest(entry.token), given)) match = entry;
-  return match;
+  return match === null || (match.expiresAt !== null && match.expiresAt <= app.clock.now().getTime()) ? null : match;
 }
 
 const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Authorization'))?.[1] ?? null;
@@ -30,21 +30,20 @@ const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Au
  */
 export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): AdminToken {
   const token = bearer(ctx);
-  const entry = token === null ? null : matchToken(app.config.adminTokens, token);
+  const entry = token === null ? null : matchToken(app, app.config.adminTokens, token);
   if (!entry) throw fail(403, 'Authorization must be a Bearer admin token');
   if (!entry.scopes.includes(scope)) throw fail(403, `Authorization must be an admin token with the scope ${scope}`);
   return entry;
 }
 
 /**
- * Returns the name of the token that the request sends: `internal` for an internal token, otherwise the name of an admin token with the scope
- * `money`.
+ * Returns the name of the token that the request sends: an internal token, or an admin token with the scope `money`. Each name belongs to one token.
  * @throws 403 when the token is missing or wrong, or lacks the scope
  */
 export function requireInternalToken(app: App, ctx: Koa.Context): string {
   const token = bearer(ctx);
-  const internal = app.config.internalTokens.map((entry) => ({ token: entry }));
-  if (token !== null && matchToken(internal, token)) return 'internal';
+  const internal = token === null ? null : matchToken(app, app.config.internalTokens, token);
+  if (internal) return internal.name;
   return requireAdminToken(app, ctx, 'money').name;
 }
 

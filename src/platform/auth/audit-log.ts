@@ -1,8 +1,8 @@
 import { type InferResult, sql } from 'kysely';
-import { AdminAuditTable } from '#platform/db/entities.ts';
 import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import { auditHash } from './admin-tokens.ts';
+import { AdminAuditTable } from './entities.ts';
 
 const build = queryBuilder([AdminAuditTable]);
 const hex = (column: string) => sql<string>`encode(${sql.ref(column)}, 'hex')`;

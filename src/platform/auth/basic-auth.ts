@@ -16,7 +16,7 @@ export function requireBasic(app: App, ctx: Koa.Context): AdminToken {
   ctx.remove('Access-Control-Allow-Credentials');
   const credentials = /^Basic ([A-Za-z0-9+/]+=*)$/i.exec(ctx.get('Authorization'))?.[1] ?? '';
   const text = Buffer.from(credentials, 'base64').toString('utf8');
-  const token = text.includes(':') ? matchToken(app.config.adminTokens, text.slice(text.indexOf(':') + 1)) : null;
+  const token = text.includes(':') ? matchToken(app, app.config.adminTokens, text.slice(text.indexOf(':') + 1)) : null;
   if (!token) {
     throw fail(401, 'Authorization must be HTTP Basic with an admin token as the password', {
       'WWW-Authenticate': 'Basic realm="Coinop", charset="UTF-8"',

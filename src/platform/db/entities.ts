@@ -1,4 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
+import { AdminAuditTable, ApprovalSumsTable, ApprovalsTable } from '#platform/auth/entities.ts';
 import {
   array,
   bigint,
@@ -17,36 +18,10 @@ import {
   smallint,
   text,
   timestamp,
-  trigger,
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
-
-/** A row is a request with an admin token. Rows are never changed or deleted, and each row contains the hash of the row before it. */
-export const AdminAuditTable = defineEntity({
-  name: 'AdminAudit',
-  tableName: 'admin_audit',
-  properties: {
-    /** Counts from 1 without gaps. */
-    id: bigint().primary(),
-    at: timestamp(),
-    tokenName: text(),
-    method: text(),
-    path: text(),
-    /** SHA-256 of the raw body of the request. */
-    bodyHash: bytes(),
-    previousHash: bytes(),
-    /** SHA-256 of the previous hash and the other columns; see `auditHash` in auth/admin-tokens.ts. */
-    hash: bytes(),
-  },
-  uniques: [{ name: 'admin_audit_hash_key', properties: ['hash'] }],
-  triggers: [
-    trigger(
-      'create trigger admin_audit_append_only before delete or update or truncate on admin_audit for each statement execute function refuse_change()',
-    ),
-  ],
-});
 
 /** The one row is the difference between `app_now()` and the system time. Only tests and development insert it. */
 export const AppClockTable = defineEntity({
@@ -82,6 +57,12 @@ export const ChainTransactionsTable = defineEntity({
     tries: integer().default(0),
     /** Time from which a queued transaction may be signed. */
     nextAt: timestamp().defaultRaw('app_now()'),
+    /** Class of the transaction. Each class has its own queue and its own reserve in the daily limits. */
+    priority: oneOf('commitments', 'roots', 'payouts', 'claims').default('claims'),
+    /** Wallet that caused the transaction; null for a transaction of the service or of an operator. */
+    caller: byteText().nullable(),
+    /** Number of pending transactions of the caller when the transaction was submitted. A lower rank is signed first. */
+    rank: integer().default(1),
     /** Signature and slot of the attempt that landed. */
     signature: byteText().nullable(),
     slot: bigint().nullable(),
@@ -90,8 +71,10 @@ export const ChainTransactionsTable = defineEntity({
     changedAt: timestamp().defaultRaw('app_now()'),
   },
   uniques: [{ name: 'chain_transactions_kind_subject_key', properties: ['kind', 'subject'] }],
+  checks: checks('rank > 0'),
   indexes: [
-    index("create index chain_transactions_due on chain_transactions (next_at) where state = 'queued'"),
+    index("create index chain_transactions_due on chain_transactions (priority, next_at) where state = 'queued'"),
+    index("create index chain_transactions_caller on chain_transactions (caller) where state in ('queued', 'live') and caller is not null"),
     index("create index chain_transactions_unclear on chain_transactions (changed_at) where state in ('manual', 'failed')"),
   ],
 });
@@ -120,6 +103,8 @@ export const ChainAttemptsTable = defineEntity({
     /** Slot that the chain had reached when the attempt was signed. */
     signedSlot: bigint(),
     signedAt: timestamp().defaultRaw('app_now()'),
+    /** Time of the next poll of the status, while the attempt is pending. */
+    pollAt: timestamp().defaultRaw('app_now()'),
     /** Slot that the chain had reached when the attempt was last sent; null when it was never sent. */
     sentSlot: bigint().nullable(),
     slot: bigint().nullable(),
@@ -134,17 +119,24 @@ export const ChainAttemptsTable = defineEntity({
     spends: jsonb(),
     /** Day of `chain_outflows` that reserves the spends. */
     spendDay: integer(),
+    /** Class of the transaction. */
+    priority: oneOf('commitments', 'roots', 'payouts', 'claims').default('claims'),
+    /** Fee, lamports, which the spend of `sol` contains; null for an attempt that was signed before fees were stored. */
+    fee: bigint().nullable(),
   },
   checks: checks('(last_valid_height is null) <> (nonce is null)', '(nonce is null) = (nonce_account is null)'),
   uniques: [{ name: 'chain_attempts_signature_key', properties: ['signature'] }],
   indexes: [
     index("create unique index chain_attempts_live on chain_attempts (transaction_id) where state in ('signed', 'sent', 'confirmed')"),
     index('create index chain_attempts_nonce on chain_attempts (nonce_account, nonce) where nonce is not null'),
-    index("create index chain_attempts_pending on chain_attempts (signed_at) where state in ('signed', 'sent', 'confirmed')"),
+    index("create index chain_attempts_pending on chain_attempts (priority, poll_at) where state in ('signed', 'sent', 'confirmed')"),
   ],
 });
 
-/** A row is the amount of an asset that the service has spent or may still spend on a UTC day. It counts against the daily limit of the asset. */
+/**
+ * A row is the amount of an asset that a class of transactions has spent or may still spend on a UTC day. It counts against the daily limit of the
+ * asset.
+ */
 export const ChainOutflowsTable = defineEntity({
   name: 'ChainOutflows',
   tableName: 'chain_outflows',
@@ -153,6 +145,8 @@ export const ChainOutflowsTable = defineEntity({
     day: integer().primary(),
     /** A mint address, `sol`, or `token-accounts` for the rent of token accounts. */
     asset: byteText().primary(),
+    /** Class of the transactions. */
+    priority: oneOf('commitments', 'roots', 'payouts', 'claims').primary(),
     /** Base units; lamports for `sol` and `token-accounts`. */
     reserved: numeric(),
   },
@@ -286,6 +280,8 @@ export const WebhookDeliveriesTable = defineEntity({
 
 export const platformTables = [
   AdminAuditTable,
+  ApprovalsTable,
+  ApprovalSumsTable,
   AppClockTable,
   ChainTransactionsTable,
   ChainAttemptsTable,

@@ -107,7 +107,11 @@ type BodyOf<Shape> = Shape extends z.ZodType
 export type ReplyOf<R extends Returns> = { [S in keyof R & number]: Reply<S, BodyOf<R[S]>> }[keyof R & number];
 
 type WalletOf<A extends Auth> = A extends 'session' ? string : A extends 'optional' | { sessionOrAdmin: Scope } ? string | null : null;
-type AdminOf<A extends Auth> = A extends 'basic' | { admin: Scope } ? string : A extends { sessionOrAdmin: Scope } ? string | null : null;
+type AdminOf<A extends Auth> = A extends 'basic' | 'internal' | { admin: Scope }
+  ? string
+  : A extends { sessionOrAdmin: Scope }
+    ? string | null
+    : null;
 type DeliveryOf<A extends Auth> = A extends { webhook: WebhookSource } ? Delivery : null;
 type InputOf<B> = B extends z.ZodType
   ? z.output<B>
@@ -127,7 +131,7 @@ export interface Call<A extends Auth, Params, Query, Body> {
   readonly bytes: Buffer;
   /** Wallet of the session; null without a session. */
   readonly wallet: WalletOf<A>;
-  /** Name of the admin token; null when the route does not use one. */
+  /** Name of the admin or internal token; null when the route does not use one. */
   readonly admin: AdminOf<A>;
   /** Key of the webhook delivery; null in a route that is not a webhook. The handler runs once per delivery. */
   readonly delivery: DeliveryOf<A>;

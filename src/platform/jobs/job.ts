@@ -16,6 +16,11 @@ export interface Job<Name extends string = string, Payload extends z.ZodType = z
   readonly backoffMs: number;
   /** `exponential` doubles the delay after each failed attempt; `fixed` always uses the same delay. */
   readonly backoff: 'exponential' | 'fixed';
+  /**
+   * Returns the priority within the queue, 1 (first) to 2,097,152 (last). Jobs with the same priority run in the order in which they were added.
+   * BullMQ runs jobs without a priority before all others, so either every job of a queue has a priority or none has one.
+   */
+  priority?(payload: z.output<Payload>): number;
   /** Returns the deduplication id. A job is not added to the queue while another job with the same id waits or runs. */
   id?(payload: z.output<Payload>): string;
   /** Returns the ids of the requests that wait for this job, if a job carries the data of several requests. */

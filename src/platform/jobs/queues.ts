@@ -56,6 +56,7 @@ export function openQueues(connection: Redis, prefix: string, names: readonly st
                 backoff: { type: job.backoff, delay: job.backoffMs },
                 removeOnComplete: KEEP_DONE,
                 removeOnFail: KEEP_FAILED,
+                ...(job.priority ? { priority: job.priority(payload) } : {}),
                 ...(job.id ? { deduplication: { id: job.id(payload) } } : {}),
               },
             })),

@@ -21,6 +21,24 @@ const amount = (fallback: string) =>
 const milliseconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400_000).default(fallback);
 const blocks = (fallback: number) => z.coerce.number().int().min(0).max(10_000).default(fallback);
 
+const percent = z.coerce.number().int().min(0).max(100).default(0);
+
+/** Parses the percentage of a daily limit that is reserved for each class of transactions. A class that is not named has no reserve. */
+const reserves = (fallback: string) =>
+  z
+    .string()
+    .default(fallback)
+    .transform((text): unknown =>
+      Object.fromEntries(
+        text
+          .split(',')
+          .filter(Boolean)
+          .map((part) => part.trim().split(':')),
+      ),
+    )
+    .pipe(z.strictObject({ commitments: percent, roots: percent, payouts: percent, claims: percent }))
+    .refine((shares) => Object.values(shares).reduce((sum, share) => sum + share, 0) <= 100, 'the percentages must add up to at most 100');
+
 /** A secret key (a JSON array of 64 numbers, or base58), or the absolute path of a file that contains one. */
 const secret = z.string().min(1).optional();
 
@@ -52,8 +70,10 @@ const seconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400)
 /** The environment variables that configure the access to Solana. */
 export const ChainEnvironment = {
   SOLANA_RPC_URL: z.url({ protocol: /^https?$/ }).default('http://127.0.0.1:8899'),
-  /** A second RPC node. If it is set, a transaction counts as expired only when both RPC nodes agree. */
+  /** A second RPC node, of another provider. If it is set, a transaction counts as finalized, failed or expired only when both RPC nodes agree. */
   SOLANA_RPC_SECOND_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Maximum number of requests per second that a process sends to each RPC node. */
+  SOLANA_RPC_PER_SECOND: z.coerce.number().int().min(2).max(100_000).default(2_000),
   DISTRIBUTOR_PROGRAM_ID: Wallet.optional(),
   REWARD_MINT: Wallet.optional(),
   USDC_MINT: Wallet.optional(),
@@ -87,6 +107,11 @@ export const ChainEnvironment = {
   DAILY_REWARD_LIMIT: amount('1000000000000000'),
   DAILY_USDC_LIMIT: amount('10000000000'),
   DAILY_SOL_LIMIT: amount('20000000000'),
+  /**
+   * Percentages of DAILY_SOL_LIMIT and TOKEN_ACCOUNT_DAILY_BUDGET that only one class of transactions can spend, as `class:percent`, comma-separated. The
+   * rest of a limit can be spent by every class.
+   */
+  DAILY_LIMIT_RESERVES: reserves('commitments:10,roots:10,payouts:20,claims:20'),
   /** Maximum amount per UTC day for opening token accounts of wallets, lamports. */
   TOKEN_ACCOUNT_DAILY_BUDGET: amount('2000000000'),
   /** Minimum amount of a claim for which the service opens the wallet's token account, base units. */
@@ -148,6 +173,7 @@ export function chainConfig(e: ChainVariables, production: boolean) {
   return {
     rpcUrl: e.SOLANA_RPC_URL,
     secondRpcUrl: e.SOLANA_RPC_SECOND_URL ?? null,
+    rpcPerSecond: e.SOLANA_RPC_PER_SECOND,
     programId: e.DISTRIBUTOR_PROGRAM_ID ?? null,
     rewardMint: e.REWARD_MINT ?? null,
     usdcMint: e.USDC_MINT ?? null,
@@ -165,6 +191,7 @@ export function chainConfig(e: ChainVariables, production: boolean) {
       priorityFeeCap: e.PRIORITY_FEE_CAP,
     },
     dailyLimits: { reward: e.DAILY_REWARD_LIMIT, usdc: e.DAILY_USDC_LIMIT, sol: e.DAILY_SOL_LIMIT },
+    reserves: e.DAILY_LIMIT_RESERVES,
     tokenAccounts: { dailyBudget: e.TOKEN_ACCOUNT_DAILY_BUDGET, minClaim: e.TOKEN_ACCOUNT_MIN_CLAIM },
     tokenGate: { play: e.GATE === 'play', minBalance: e.GATE_MIN_BALANCE },
     priceUrl: e.PRICE_URL,

@@ -94,9 +94,16 @@ const MEMO_PROGRAMS = new Set([MEMO_PROGRAM.toBase58(), 'Memo1UhkJRfHyvLMcVucJwx
 export const memosOf = (instructions: readonly ParsedInstruction[]): string[] =>
   instructions.filter(({ program }) => MEMO_PROGRAMS.has(program)).map(({ data }) => data.toString('utf8'));
 
-/** Number of the instruction AdvanceNonceAccount in the system program. */
+/** Numbers of the instructions AdvanceNonceAccount and InitializeNonceAccount in the system program. */
 const ADVANCE_NONCE = 4;
+const INITIALIZE_NONCE = 6;
+
+const isNonceInstruction = ({ program, accounts, data }: ParsedInstruction, number: number, account: string): boolean =>
+  program === SYSTEM_PROGRAM.toBase58() && data.length >= 4 && data.readUInt32LE(0) === number && accounts[0] === account;
 
 /** Returns whether an instruction advances the nonce of an account. */
-export const advancesNonce = ({ program, accounts, data }: ParsedInstruction, account: string): boolean =>
-  program === SYSTEM_PROGRAM.toBase58() && data.length >= 4 && data.readUInt32LE(0) === ADVANCE_NONCE && accounts[0] === account;
+export const advancesNonce = (instruction: ParsedInstruction, account: string): boolean => isNonceInstruction(instruction, ADVANCE_NONCE, account);
+
+/** Returns whether an instruction makes an account a nonce account. */
+export const initializesNonce = (instruction: ParsedInstruction, account: string): boolean =>
+  isNonceInstruction(instruction, INITIALIZE_NONCE, account);

@@ -4,6 +4,7 @@ import { observeRpc } from '#platform/observability/metrics/metrics.ts';
 import { traceRpc } from '#platform/observability/tracing/tracing.ts';
 import { decodeTransaction, type FetchedTransaction } from './fetched-transaction.ts';
 import type { Account, Address, FetchedAccount, TransactionError } from './primitives.ts';
+import type { RequestBudget } from './request-budget.ts';
 import type { UnsignedTransaction } from './transactions.ts';
 
 /** How final the chain state is that an RPC node returns. */
@@ -56,9 +57,13 @@ const TIMEOUT_MS = 10_000;
 export class RpcNode {
   readonly #connection: Connection;
 
-  /** @param retriesRateLimit whether a request is repeated when the RPC node limits the rate. By default only the caller repeats requests */
-  constructor(url: string, { retriesRateLimit = false } = {}) {
-    this.#connection = new Connection(url, { commitment: 'confirmed', disableRetryOnRateLimit: !retriesRateLimit, fetch: fetchRpc });
+  /**
+   * @param options.retriesRateLimit whether a request is repeated when the RPC node limits the rate. By default only the caller repeats requests
+   * @param options.budget number of requests per second; by default there is no limit
+   */
+  constructor(url: string, { retriesRateLimit = false, budget }: { retriesRateLimit?: boolean; budget?: RequestBudget } = {}) {
+    const send: typeof fetch = (input, init) => fetchRpc(input, init, budget);
+    this.#connection = new Connection(url, { commitment: 'confirmed', disableRetryOnRateLimit: !retriesRateLimit, fetch: send });
   }
 
   async account(address: Address, commitment: Commitment): Promise<{ slot: number; account: FetchedAccount }> {
@@ -153,6 +158,18 @@ export class RpcNode {
     return block === null || blockTime === null ? null : { blockhash: block.blockhash, blockTime };
   }
 
+  /** Returns the hash of the block before a finalized block. Returns null when the RPC node does not have the block of the slot. */
+  async previousBlockhash(slot: number): Promise<string | null> {
+    const options = { commitment: 'finalized', maxSupportedTransactionVersion: 1, transactionDetails: 'none', rewards: false } as const;
+    const block = await request(() =>
+      this.#connection.getBlock(slot, options).catch((error: unknown) => {
+        if (Error.isError(error) && 'code' in error && MISSING_BLOCK_CODES.has(Number(error.code))) return null;
+        throw error;
+      }),
+    );
+    return block?.previousBlockhash ?? null;
+  }
+
   /** Returns the slot of the first block that the RPC node still has. */
   firstBlock(): Promise<number> {
     return request(() => this.#connection.getFirstAvailableBlock());
@@ -217,11 +234,14 @@ class NodeUnreachable extends Error {}
  * Sends an RPC request. Wraps a network error in an error of this JavaScript realm, because a web3.js call never settles when its request fails with
  * an error of another realm.
  */
-async function fetchRpc(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1]): Promise<Response> {
+async function fetchRpc(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1], budget?: RequestBudget): Promise<Response> {
   const method = methodOf(init?.body);
   const send = () => fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
   try {
-    return await observeRpc(method, () => traceRpc(method, hostOf(input), send));
+    await budget?.take(method);
+    const response = await observeRpc(method, () => traceRpc(method, hostOf(input), send));
+    if (response.status === 429) budget?.pause(response.headers.get('retry-after'));
+    return response;
   } catch (cause) {
     throw new NodeUnreachable('the RPC node cannot be reached', { cause });
   }
@@ -244,6 +264,9 @@ async function request<T>(send: () => Promise<T>): Promise<T> {
 
 /** JSON-RPC error codes of an RPC node that is unhealthy, lags behind, or does not have the requested slot or block. */
 const NODE_CODES = new Set([-32004, -32005, -32007, -32014, -32015, -32016, -32603]);
+
+/** JSON-RPC error codes of an RPC node that does not have a block: the node has deleted it, skipped it, or not stored it yet. */
+const MISSING_BLOCK_CODES = new Set([-32001, -32004, -32007, -32009]);
 
 /** Returns whether an error is caused by the RPC node, and not by the request. */
 function isNodeFailure(error: unknown): boolean {

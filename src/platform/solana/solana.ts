@@ -3,6 +3,7 @@ import type { Config } from '#config';
 import { unavailable } from '#lib/errors.ts';
 import type { Role, Secret } from './config.ts';
 import { type Address, parseAddress, parseSecretKey, type Signer } from './primitives.ts';
+import { RequestBudget } from './request-budget.ts';
 import { RpcNode } from './rpc-node.ts';
 
 /**
@@ -45,9 +46,10 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
     keys.set(role, read);
     return read;
   };
+  const openNode = (url: string) => new RpcNode(url, { budget: new RequestBudget(chain.rpcPerSecond) });
   return {
-    node: new RpcNode(chain.rpcUrl),
-    second: chain.secondRpcUrl === null ? null : new RpcNode(chain.secondRpcUrl),
+    node: openNode(chain.rpcUrl),
+    second: chain.secondRpcUrl === null ? null : openNode(chain.secondRpcUrl),
     get programId() {
       return address(chain.programId, 'DISTRIBUTOR_PROGRAM_ID');
     },

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { SystemProgram } from '@solana/web3.js';
-import { type Account, type Address, addressOfBytes, type Instruction } from './primitives.ts';
+import { type Account, type Address, addressOfBytes, type Instruction, parseAddress } from './primitives.ts';
 
 /** Address of the system program. */
 export const SYSTEM_PROGRAM: Address = SystemProgram.programId;
@@ -33,6 +34,13 @@ export function decodeNonce(account: Pick<Account, 'owner' | 'data'> | null): No
   const key = (at: number) => addressOfBytes(account.data.subarray(at, at + 32)).toBase58();
   return { authority: key(8), value: key(40) };
 }
+
+/**
+ * Returns the value that a nonce has after a transaction used it or opened its account.
+ * @param previousBlockhash hash of the block before the block of this transaction
+ */
+export const nonceAfter = (previousBlockhash: string): string =>
+  addressOfBytes(createHash('sha256').update('DURABLE_NONCE').update(parseAddress(previousBlockhash).toBytes()).digest()).toBase58();
 
 /**
  * Builds the instructions that make a nonce account of an address. The address must be derived from the authority and the seed, so that the account

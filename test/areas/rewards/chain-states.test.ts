@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readObligations, readOutflowMarker } from '#areas/lottery';
 import { createPayments } from '#areas/payouts';
-import { epochClose, epochPageClose, epochSettle, pageSubject } from '#areas/rewards/chain/end.ts';
+import { epochClose, epochPageClose, pageSubject } from '#areas/rewards/chain/end.ts';
 import { isProgramOurs } from '#areas/rewards/chain/program.ts';
 import { epochRoot } from '#areas/rewards/chain/root.ts';
+import { epochSettle } from '#areas/rewards/chain/settle.ts';
 import type { App } from '#platform/app.ts';
 import { decodeEpoch, programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
 import { type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';

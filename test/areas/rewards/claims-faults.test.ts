@@ -93,12 +93,12 @@ test('a confirmed claim that a fork drops is sent again, and emits claim_confirm
 
 test('a landed claim whose transaction history was purged is found in the bitmap', async () => {
   const other = await startRewardsTest({ workers: false, chain: t.chain });
-  const signing = await startWorker({ ...other.env, QUEUES: 'chain,polling' }, other.clock);
+  const signing = await startWorker({ ...other.env, QUEUES: 'chain,sign-roots,polling' }, other.clock);
   try {
     const player = await newClaimant(other);
     const epoch = await openEpoch(other, 680, [[player.wallet, 10n]]);
     await signing.close();
-    const blind = await startWorker({ ...other.env, QUEUES: 'chain' }, other.clock);
+    const blind = await startWorker({ ...other.env, QUEUES: 'chain,sign-claims' }, other.clock);
     expect((await requestClaim(player, epoch, 0)).status).toBe(202);
     await retryUntilPass(async () => expect(await rewardOf(other, player.wallet)).toBe(10n));
     await other.chain.control.purge();

@@ -139,3 +139,24 @@ test('under random faults and claims of strangers, each leaf is paid at most onc
 }, 60_000);
 
 const WHO = ['us', 'stranger', 'both', 'nobody'] as const;
+
+test('thousands of other transactions on the epoch account hide neither a stranger’s claim nor our own', async () => {
+  const { epoch, players } = await newEpoch(t, 3);
+  const [player, other, third] = players as [SignedIn, SignedIn, SignedIn];
+  const account = accountOf(t, epoch.epoch).toBase58();
+  const reads = await t.chain.control.fault({ kind: 'delay', ms: 0, methods: ['getTransaction'] });
+  const pages = await t.chain.control.fault({ kind: 'delay', ms: 0, methods: ['getSignaturesForAddress'] });
+  await t.chain.control.strangers([account], 6_000);
+  expect((await requestClaim(player, epoch)).status).toBe(200);
+  await untilClaim(t, epoch.epoch, 0, 'claimed');
+  // Our own claims need no history.
+  expect([await reads.hits(), await pages.hits()]).toEqual([0, 0]);
+  await claimAsStranger(t, epoch, [leafOf(epoch, other.wallet)]);
+  await untilClaim(t, epoch.epoch, 1, 'claimed', 30_000);
+  // The history before this claim is not read again.
+  expect(await pages.hits()).toBeLessThanOrEqual(15);
+  const before = await reads.hits();
+  const signature = await claimAsStranger(t, epoch, [leafOf(epoch, third.wallet)]);
+  expect(await untilClaim(t, epoch.epoch, 2, 'claimed', 30_000)).toMatchObject({ signature });
+  expect((await reads.hits()) - before).toBeLessThanOrEqual(5);
+});

@@ -18,8 +18,9 @@ test('an imported epoch keeps the rules that it was checked with, even when an o
   for (const row of [1, 2, 3]) reader.row({ wallet: randomWallet(), amount: '100' }, row);
   const distribution = { ...reader.finish(), header: { epoch: DAY } };
   const lowered = meanwhile(t.app, 'select_reward_rules', () => setRules(t, { pool: '1' }));
-  const { epoch } = await importDistribution(lowered, distribution, async (page) => reader.page(page), 0);
-  expect(epoch).toMatchObject({ epoch: DAY, pool: '1000' });
+  const by = { name: 'internal-1', isOperator: false };
+  const result = await importDistribution(lowered, distribution, async (page) => reader.page(page), 0, by);
+  expect(result).toMatchObject({ epoch: { epoch: DAY, pool: '1000' } });
   const built = { status: 'computed', pool: '1000', total: '300', undistributed: '700' };
   await retryUntilPass(async () => expect(await epochOf(t, DAY)).toMatchObject(built), 60_000);
 });

@@ -203,7 +203,7 @@ test('an import that exceeds the pool or whose day has not ended is refused', as
     asJson({ epoch: number, distribution: amounts.map((amount) => ({ wallet: randomWallet(), amount })) });
   expect(await refused(give(['1000000000', '1'], nextEpoch()))).toEqual([
     400,
-    'the total of the distribution must be at most the pool: it is 1000000001, the pool is 1000000000',
+    'the total of the distribution must be at most the pool: it is 1000000001, the pool is 1000000000; only an admin token with the scope money can confirm it',
   ]);
   expect((await give(['999999999', '1'], nextEpoch())).status).toBe(201);
   const today = Math.floor(t.clock.now().getTime() / 86_400_000);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { FollowedEpoch } from '#areas/rewards/chain/epoch-accounts.ts';
 import { finishEpoch } from '#areas/rewards/chain/finish.ts';
 import { epochRoot } from '#areas/rewards/chain/root.ts';
-import { settleOffChain, settleUncommitted } from '#areas/rewards/chain/settlement.ts';
+import { settleOffChain, settleUnopened } from '#areas/rewards/chain/settlement.ts';
 import { requestClaim } from '#areas/rewards/claims/request.ts';
 import { claim } from '#areas/rewards/claims/transaction-type.ts';
 import type { App } from '#platform/app.ts';
@@ -37,24 +37,27 @@ const signRoot = (epoch: number) => (app: App) =>
     await epochRoot.signed?.(tx, { subject: String(epoch), draft, signature: '' });
   });
 
+/** Returns the work of storing a settlement request for an epoch that has no account on the chain. */
+const request = (epoch: number) => (app: App) => app.tx((tx) => settleOffChain(tx, [epoch], null, { openRoots: new Map(), afterHeight: 1 }));
+
 test('a settlement off-chain waits until the root transaction that is being signed is stored', async () => {
   const { epoch } = await newEpoch();
-  await expectToWait(t.app, 'lock_epochs_to_commit', signRoot(epoch), (app) => app.tx((tx) => settleOffChain(tx, [epoch])));
+  await expectToWait(t.app, 'lock_epochs_to_commit', signRoot(epoch), request(epoch));
 });
 
 test('a root transaction is not signed while its epoch is being settled off-chain, and not afterwards', async () => {
   const { epoch } = await newEpoch();
-  const outcomes = await expectToWait(t.app, 'lock_epochs_to_settle', (app) => app.tx((tx) => settleOffChain(tx, [epoch])), signRoot(epoch));
+  const outcomes = await expectToWait(t.app, 'lock_epochs_to_settle', request(epoch), signRoot(epoch));
   expect(outcomes).toMatchObject([
-    { value: [{ status: 'settled' }] },
+    { value: [{ status: 'settling' }] },
     { reason: { message: expect.stringContaining('settled or committed already') } },
   ]);
 });
 
-test('of two settlements of one epoch after its failed root transaction, the second waits for the first', async () => {
+test('of two settlements of one epoch that was never opened, the second waits for the first', async () => {
   const { epoch } = await newEpoch();
   await sql(t.app, 'update epochs set settle_requested_at = app_now() where epoch = $1', [epoch]);
-  await expectToWait(t.app, 'select_uncommitted_to_settle', (app) => app.tx((tx) => settleUncommitted(tx, [epoch])));
+  await expectToWait(t.app, 'select_unopened_to_settle', (app) => app.tx((tx) => settleUnopened(tx, [epoch])));
   expect(await stateOf(epoch)).toBe('settled');
 });
 
@@ -90,7 +93,7 @@ async function newOpenEpoch() {
   const [row] = await sql<FollowedEpoch>(
     t.app,
     `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, e.root, e.total::text, e.leaves, a.claimed::text, a.cursor,
-       a.cursor_slot::float8 as cursor_slot, a.gaps, 0 as unread, false as ended from epoch_accounts a join epochs e on e.epoch = a.epoch where a.epoch = $1`,
+       a.cursor_slot::float8 as cursor_slot, a.gaps, 0 as unread, false as "isOther", false as ended from epoch_accounts a join epochs e on e.epoch = a.epoch where a.epoch = $1`,
     [made.epoch],
   );
   if (!row) throw new Error('the account of the epoch is missing');
@@ -104,15 +107,14 @@ async function newOpenEpoch() {
 
 test('a settlement off-chain waits until the end of the epoch is stored, and then settles the epoch', async () => {
   const { epoch, finish } = await newOpenEpoch();
-  const settle = (app: App) => app.tx((tx) => settleOffChain(tx, [epoch]));
-  const outcomes = await expectToWait(t.app, 'lock_epoch_to_finish', finish, settle);
+  const outcomes = await expectToWait(t.app, 'lock_epoch_to_finish', finish, request(epoch));
   expect(outcomes).toMatchObject([{ status: 'fulfilled' }, { value: [{ epoch, status: 'settled' }] }]);
   expect(await stateOf(epoch)).toBe('settled');
 });
 
 test('the end of an epoch waits for a settlement off-chain, and then marks the epoch as settled and not as expired', async () => {
   const { epoch, finish } = await newOpenEpoch();
-  const outcomes = await expectToWait(t.app, 'lock_epochs_to_settle', (app) => app.tx((tx) => settleOffChain(tx, [epoch])), finish);
+  const outcomes = await expectToWait(t.app, 'lock_epochs_to_settle', request(epoch), finish);
   expect(outcomes).toMatchObject([{ value: [{ epoch, status: 'settling' }] }, { status: 'fulfilled' }]);
   expect(await stateOf(epoch)).toBe('settled');
 });

@@ -76,13 +76,16 @@ test('an epoch on the chain is settled there first: claims stay, the rest return
   expect(await treasury()).toBe(before + 70n);
 }, 30_000);
 
-test('an epoch that was never committed is settled at once and is never committed', async () => {
+test('an epoch that was never committed is settled when no earlier transaction can land, and is never committed', async () => {
   await t.app.tx((tx) => pause(tx, 'roots', 'test'));
   const before = await treasury();
   await insertComputedEpoch(t.app, 401, leaves(5n, 6n));
+  const { lastValidBlockHeight } = await t.chain.connection.getLatestBlockhash('finalized');
   const answer = await settle(401);
-  expect([answer.status, answer.body]).toEqual([200, { epochs: [{ epoch: 401, status: 'settled', settledAt: expect.any(String) }] }]);
-  expect((await settle(401)).body).toEqual(answer.body);
+  expect([answer.status, answer.body]).toEqual([202, { epochs: [{ epoch: 401, status: 'settling', settledAt: null }] }]);
+  await untilEpoch(t, 401, 'settled');
+  expect((await t.chain.connection.getEpochInfo('finalized')).blockHeight).toBeGreaterThan(lastValidBlockHeight);
+  expect(await settle(401)).toMatchObject({ status: 200, body: { epochs: [{ epoch: 401, status: 'settled', settledAt: expect.any(String) }] } });
   expect(await settledEvents(401)).toEqual([{ epoch: 401, claimed: '0', total: '11' }]);
   await t.app.tx((tx) => resume(tx, 'roots'));
   await t.app.tx((tx) => tx.query(hurry));
@@ -112,6 +115,7 @@ test('an epoch whose settlement is requested during its computation is settled a
     await tx.query(compute, [408, Buffer.from(root, 'hex')]);
     await onComputed(tx, { epoch: 408, state: 'computed', leaves: 1, total: '11', undistributed: '0', root, settleRequested: true });
   });
+  await untilEpoch(t, 408, 'settled');
   expect(await settle(408)).toMatchObject({ status: 200, body: { epochs: [{ epoch: 408, status: 'settled' }] } });
   expect(await settledEvents(408)).toEqual([{ epoch: 408, claimed: '0', total: '11' }]);
   expect(await t.app.db.query(selectRoot, ['408'])).toEqual([]);

@@ -79,6 +79,21 @@ const selectAccount = statement<{ claimed: string; claims: number; cursor: strin
 const followed = async (epoch: number) => (await t.app.db.query(selectAccount, [epoch]))[0];
 const claimed = async (epoch: number) => (await storedClaims(t, epoch)).map(({ index, state, signature }) => [index, state, signature]);
 
+test('claims are stored only when the second provider shows them too', async () => {
+  const epoch = await epochOf(499, 2);
+  await t.chain.control.fault({ kind: 'cut', node: 'second', methods: ['getAccountInfo'] });
+  const signature = await claimFinally(epoch, [1]);
+  await followEpochs(t.app);
+  expect(await claimed(499)).toEqual([]);
+  await t.chain.control.clear();
+  await t.chain.control.lag(300, 'second');
+  await followEpochs(t.app);
+  expect(await claimed(499)).toEqual([]);
+  await t.chain.control.clear();
+  await followEpochs(t.app);
+  expect(await claimed(499)).toEqual([[1, 'claimed', signature]]);
+});
+
 test('claims of strangers are stored with their signatures, including several claims in one transaction', async () => {
   const epoch = await epochOf(500, 5);
   const [first, second] = [await claimFinally(epoch, [3]), await claimFinally(epoch, [0, 4])];

@@ -15,12 +15,29 @@ export interface Mints {
   readonly reward: string;
 }
 
+interface BalanceOptions {
+  /** Whether a claim of a stranger may have no signature, because the RPC nodes did not show its transaction when it was read. */
+  readonly unattributed?: boolean;
+}
+
+/** Claims that have no signature although the service's own transaction has landed, or although no stranger sends claims. */
+const unexplainedClaims = (unattributed: boolean) =>
+  `select format('claim %s is claimed without a signature', id) as what from claims c where state = 'claimed' and signature is null
+     and (${!unattributed} or exists (select from chain_transactions t join chain_attempts a on a.transaction_id = t.id
+       where t.kind = 'claim' and t.subject = c.id::text and a.state = 'finalized'))`;
+
 /**
  * Checks that every payment was made exactly once: the finalized balance of each wallet must equal its funding, minus its own payments,
  * plus the payments and claims in the database.
  * @returns one sentence per difference, and per payment, claim or transaction that ended without success
  */
-export async function balanceFailures(database: Database, chain: WalletChain, mints: Mints, confirmed: Confirmed): Promise<string[]> {
+export async function balanceFailures(
+  database: Database,
+  chain: WalletChain,
+  mints: Mints,
+  confirmed: Confirmed,
+  { unattributed = false }: BalanceOptions = {},
+): Promise<string[]> {
   const found: string[] = [];
   const usdc: Sums = new Map(confirmed.funded);
   const reward: Sums = new Map();
@@ -47,13 +64,15 @@ export async function balanceFailures(database: Database, chain: WalletChain, mi
     signatures.flatMap((signature) => (signature === null ? [] : [signature])),
   );
   for (const signature of signatures) {
-    if (signature === null || !known.has(signature))
+    if (signature !== null && !known.has(signature))
       found.push(`the database has a payment with signature ${signature}, which is not finalized on the chain`);
   }
   found.push(...(await differingBalances(chain, 'usdc', mints.usdc, usdc)), ...(await differingBalances(chain, 'reward', mints.reward, reward)));
 
   const unclear = await database.rows<{ what: string }>(
-    `select format('payment %s is %s: %s', id, state, reason) as what from payments where state in ('manual', 'failed', 'reversed')
+    `${unexplainedClaims(unattributed)}
+     union all select format('payment %s is completed without a signature', id) from payments where state = 'completed' and signature is null
+     union all select format('payment %s is %s: %s', id, state, reason) from payments where state in ('manual', 'failed', 'reversed')
      union all select format('claim %s is %s: %s', id, state, reason) from claims where state = 'failed'
      union all select format('transaction %s of %s %s is %s', id, kind, subject, state) from chain_transactions where state = 'manual'
      union all select format('payment %s is in %s paid batches', m.payment, count(*)) from payout_batch_members m join payout_batches b on b.id = m.batch

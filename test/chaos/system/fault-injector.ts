@@ -111,8 +111,23 @@ export class FaultInjector {
         });
       case 'stale':
         return await this.#applyFor(fault.forMs, async () => {
-          await this.#control.lag(fault.slots);
-          return () => this.#control.lag(0);
+          await this.#control.lag(fault.slots, fault.node);
+          return () => this.#control.lag(0, fault.node);
+        });
+      case 'lie':
+        return await this.#applyFor(fault.forMs, async () => {
+          await this.#control.claim(fault.says, undefined, fault.node);
+          return () => this.#control.claim('truth', undefined, fault.node);
+        });
+      case 'limit':
+        return await this.#applyFor(fault.forMs, async () => {
+          await this.#control.limit(fault.perSecond, { node: fault.node });
+          return () => this.#control.limit(null, { node: fault.node });
+        });
+      case 'purge':
+        return await this.#applyFor(fault.forMs, async () => {
+          await this.#control.purge(undefined, fault.node);
+          return () => this.#control.purge(0, fault.node);
         });
       case 'beacon':
         return await this.#applyFor(fault.forMs, async () => {
@@ -172,7 +187,8 @@ export class FaultInjector {
 /** Returns the queue of a fault. Different faults of the RPC nodes may overlap. */
 function queueOf(fault: ChaosFault): string {
   if ('role' in fault) return `${fault.role}-${fault.index + 1}`;
-  if (fault.kind === 'rpc') return `rpc-${fault.fault.kind}`;
+  if (fault.kind === 'rpc') return `rpc-${fault.fault.kind}-${fault.fault.node}`;
+  if (fault.kind === 'stale' || fault.kind === 'limit' || fault.kind === 'purge') return `${fault.kind}-${fault.node}`;
   if (fault.kind === 'stall' || fault.kind === 'commits') return 'postgres';
   return fault.kind === 'cut' ? `cut-${fault.what}` : fault.kind;
 }

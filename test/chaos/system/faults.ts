@@ -1,5 +1,9 @@
-import type { FaultRule as RpcFault } from '#dev/localnet/control/commands.ts';
+import type { Command, FaultRule as RpcFault } from '#dev/localnet/control/commands.ts';
 import type { Random } from './random.ts';
+
+export type RpcNodeName = 'first' | 'second';
+/** What a node says about every transaction, whether it is true or not. */
+type Lie = Exclude<Command<'claim'>['says'], 'truth'>;
 
 /** A fault. All parameters are drawn from the seed before the fault begins. Durations in ms. */
 export type ChaosFault =
@@ -11,7 +15,10 @@ export type ChaosFault =
   | { readonly kind: 'stall'; readonly table: string; readonly forMs: number }
   | { readonly kind: 'commits'; readonly share: number; readonly forMs: number }
   | { readonly kind: 'rpc'; readonly fault: RpcFault; readonly forMs: number }
-  | { readonly kind: 'stale'; readonly slots: number; readonly forMs: number }
+  | { readonly kind: 'stale'; readonly node: RpcNodeName; readonly slots: number; readonly forMs: number }
+  | { readonly kind: 'lie'; readonly node: RpcNodeName; readonly says: Lie; readonly forMs: number }
+  | { readonly kind: 'limit'; readonly node: RpcNodeName; readonly perSecond: number; readonly forMs: number }
+  | { readonly kind: 'purge'; readonly node: RpcNodeName; readonly forMs: number }
   | { readonly kind: 'beacon'; readonly forMs: number };
 
 /** A fault and the pause before it, ms. */
@@ -30,10 +37,10 @@ export interface FaultPlan {
   readonly downMs: number;
 }
 
-type DrawFault = (random: Random, plan: FaultPlan) => ChaosFault;
+export type DrawFault = (random: Random, plan: FaultPlan) => ChaosFault;
 
-const downTime = (random: Random, { downMs }: FaultPlan) => random.between(0, downMs);
-const rpc =
+export const downTime = (random: Random, { downMs }: FaultPlan) => random.between(0, downMs);
+export const rpc =
   (draw: (random: Random) => RpcFault): DrawFault =>
   (random, plan) => ({
     kind: 'rpc',
@@ -46,8 +53,8 @@ const rpc =
 const MAX_LOCK_MS = 800;
 const TABLES = ['players', 'scores', 'ledger', 'activities', 'standings', 'chat_messages', 'entries', 'payments', 'claims', 'chain_attempts'];
 
-/** All faults. Each is used once before any is repeated. */
-const DECK: readonly DrawFault[] = [
+/** The faults of a whole system. */
+const SYSTEM_DECK: readonly DrawFault[] = [
   (r, p) => ({ kind: 'kill', role: 'api', index: r.between(0, p.apis - 1), downMs: downTime(r, p) }),
   (r, p) => ({ kind: 'kill', role: 'worker', index: r.between(0, p.workers - 1), downMs: downTime(r, p) }),
   (r, p) => ({ kind: 'kill', role: 'worker', index: r.between(0, p.workers - 1), downMs: downTime(r, p) }),
@@ -72,13 +79,13 @@ const DECK: readonly DrawFault[] = [
   rpc(() => ({ kind: 'rateLimit', retryAfter: 1 })),
   rpc((r) => ({ kind: 'fail', status: r.pick([500, 502, 503]) })),
   rpc(() => ({ kind: 'cut' })),
-  (r, p) => ({ kind: 'stale', slots: r.between(5, 100), forMs: r.between(500, p.downMs) }),
+  (r, p) => ({ kind: 'stale', node: 'first', slots: r.between(5, 100), forMs: r.between(500, p.downMs) }),
   (r, p) => ({ kind: 'beacon', forMs: r.between(500, p.downMs) }),
 ];
 
-/** Yields the faults of a run, without end. */
-export function* faultsOf(random: Random, plan: FaultPlan): Generator<PlannedFault, never> {
-  for (;;) for (const draw of random.shuffled(DECK)) yield { afterMs: random.between(0, plan.quietMs), fault: draw(random, plan) };
+/** Yields the faults of a run, without end. Each fault of the deck is used once before any is repeated. */
+export function* faultsOf(random: Random, plan: FaultPlan, deck: readonly DrawFault[] = SYSTEM_DECK): Generator<PlannedFault, never> {
+  for (;;) for (const draw of random.shuffled(deck)) yield { afterMs: random.between(0, plan.quietMs), fault: draw(random, plan) };
 }
 
 /** Returns a one-line description of a fault for the log. */
@@ -103,7 +110,13 @@ export function describeFault(fault: ChaosFault): string {
     case 'rpc':
       return `RPC fault ${JSON.stringify(fault.fault)} for ${fault.forMs} ms`;
     case 'stale':
-      return `the first node ${fault.slots} slots behind for ${fault.forMs} ms`;
+      return `the ${fault.node} node ${fault.slots} slots behind for ${fault.forMs} ms`;
+    case 'lie':
+      return `the ${fault.node} node says "${fault.says}" of every transaction for ${fault.forMs} ms`;
+    case 'limit':
+      return `the ${fault.node} node serves ${fault.perSecond} calls per second for ${fault.forMs} ms`;
+    case 'purge':
+      return `the ${fault.node} node without its history for ${fault.forMs} ms`;
     case 'beacon':
       return `the beacon stopped for ${fault.forMs} ms`;
   }

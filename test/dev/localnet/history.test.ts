@@ -59,6 +59,22 @@ test('getSignaturesForAddress lists a signature once its block has the requested
   expect(await counts()).toEqual([1, 1]);
 });
 
+test('transactions of strangers are listed in the history of each address that they name, and can be read', async () => {
+  const [one, two] = [Keypair.generate().publicKey, Keypair.generate().publicKey];
+  await chain.control.strangers([one.toBase58(), two.toBase58()], 1_200);
+  await chain.control.advance(10);
+  for (const address of [one, two]) {
+    const page = await chain.connection.getSignaturesForAddress(address);
+    expect(page.length).toBe(1_000);
+    expect(await chain.connection.getSignaturesForAddress(address, { before: page.at(-1)?.signature ?? '' })).toHaveLength(200);
+    const signature = page[0]?.signature ?? '';
+    const found = await chain.connection.getTransaction(signature, { maxSupportedTransactionVersion: 1 });
+    expect(found?.transaction.signatures).toEqual([signature]);
+    expect(found?.transaction.message.getAccountKeys().staticAccountKeys).toContainEqual(address);
+    expect(found?.meta?.err).toBeNull();
+  }
+});
+
 test('getTransaction returns a transaction as JSON, parsed JSON and bytes', async () => {
   const friend = await chain.fundWallet({ reward: 1n });
   const { rewardMint } = chain.keys;

@@ -143,7 +143,7 @@ test('an internal route accepts the internal token and an admin token with the s
   expect((await call('POST', '/import', `Bearer ${TOKENS.all}`, '{}')).status).toBe(204);
   expect((await call('POST', '/import', `Bearer ${TOKENS.content}`, '{}')).status).toBe(403);
   expect((await call('POST', '/import')).status).toBe(403);
-  expect((await rows()).slice(-2).map((row) => row.token_name)).toEqual(['internal', 'admin-1']);
+  expect((await rows()).slice(-2).map((row) => row.token_name)).toEqual(['internal-1', 'admin-1']);
 });
 
 test('concurrent actions form one hash chain that can be recomputed', async () => {

@@ -13,7 +13,13 @@ const spend = (asset: string, amount: bigint): Spend => ({ asset, amount });
 let t: TestApp;
 beforeAll(async () => {
   const mints = { REWARD_MINT: REWARD, USDC_MINT: USDC };
-  const limits = { DAILY_SOL_LIMIT: '1000', DAILY_REWARD_LIMIT: '2000', DAILY_USDC_LIMIT: '500', TOKEN_ACCOUNT_DAILY_BUDGET: '300' };
+  const limits = {
+    DAILY_SOL_LIMIT: '1000',
+    DAILY_REWARD_LIMIT: '2000',
+    DAILY_USDC_LIMIT: '500',
+    TOKEN_ACCOUNT_DAILY_BUDGET: '300',
+    DAILY_LIMIT_RESERVES: '',
+  };
   t = await startTestApp({ workers: false, env: { ...mints, ...limits } });
 });
 let days = 0;
@@ -22,8 +28,8 @@ const nextDay = () => t.clock.set(new Date(Date.parse('2031-05-01T12:00:00Z') + 
 beforeEach(nextDay);
 afterAll(() => t.close());
 
-const reserve = (...spends: Spend[]) => t.app.tx((tx) => reserveOutflows(t.app, tx, spends));
-const left = async () => await Promise.all(Object.keys(LIMITS).map((asset) => outflowLeft(t.app, asset)));
+const reserve = (...spends: Spend[]) => t.app.tx((tx) => reserveOutflows(t.app, tx, 'payouts', spends));
+const left = async () => await Promise.all(Object.keys(LIMITS).map((asset) => outflowLeft(t.app, asset, 'payouts')));
 
 test('each asset can be spent exactly up to its own daily limit', async () => {
   expect(await left()).toEqual(Object.values(LIMITS));
@@ -40,7 +46,7 @@ test('one amount above the limit is refused, and an asset without a limit cannot
   await expect(reserve(spend('sol', 1_001n))).rejects.toMatchObject({ asset: 'sol' });
   const unknown = randomAddress();
   await expect(reserve(spend(unknown, 1n))).rejects.toMatchObject({ asset: unknown });
-  expect(await outflowLeft(t.app, unknown)).toBe(0n);
+  expect(await outflowLeft(t.app, unknown, 'payouts')).toBe(0n);
   expect(await left()).toEqual(Object.values(LIMITS));
 });
 
@@ -58,11 +64,11 @@ test('a released amount can be spent again on its own day only, and never more t
   await nextDay();
   const today = await reserve(spend('sol', 700n), spend(USDC, 100n));
   expect(today).toBeGreaterThan(yesterday);
-  await t.app.tx((tx) => releaseOutflows(tx, yesterday, [spend('sol', 900n)]));
+  await t.app.tx((tx) => releaseOutflows(tx, yesterday, 'payouts', [spend('sol', 900n)]));
   expect((await left())[0]).toBe(300n);
-  await t.app.tx((tx) => releaseOutflows(tx, today, [spend('sol', 200n), spend('sol', 100n)]));
+  await t.app.tx((tx) => releaseOutflows(tx, today, 'payouts', [spend('sol', 200n), spend('sol', 100n)]));
   expect(await left()).toEqual([600n, 300n, 2_000n, 400n]);
-  await t.app.tx((tx) => releaseOutflows(tx, today, [spend('sol', 5_000n)]));
+  await t.app.tx((tx) => releaseOutflows(tx, today, 'payouts', [spend('sol', 5_000n)]));
   expect((await left())[0]).toBe(1_000n);
 });
 

@@ -77,14 +77,14 @@ test('waiting does not count as a failed simulation', async () => {
   expect([...(await statesOf(running.app, [subject])).values()]).toEqual(['failed']);
 });
 
-test('enqueueDue returns the time until the next due transaction', async () => {
+test('enqueueDue returns the time until the next due transaction of a class', async () => {
   const type = transferType('due');
-  expect(await enqueueDue(running.app)).toBeNull();
+  expect(await enqueueDue(running.app, 'payouts')).toBeNull();
   const subject = newPayment();
   await submitPayments(running.app, type, [subject]);
-  expect(await enqueueDue(running.app)).toBeLessThanOrEqual(0);
+  expect(await enqueueDue(running.app, 'payouts')).toBeLessThanOrEqual(0);
   await running.app.tx((tx) => tx.query(postponeOneMinute, [subject]));
-  const ms = await enqueueDue(running.app);
+  const ms = await enqueueDue(running.app, 'payouts');
   expect(ms).toBeGreaterThan(59_000);
   expect(ms).toBeLessThanOrEqual(60_000);
 });

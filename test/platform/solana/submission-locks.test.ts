@@ -73,7 +73,7 @@ test('the state changes of several transactions lock them in the order of their 
     );
   }
   const commit = await holdTransaction(t.app, (tx) => tx.query({ text: 'select 1 from chain_transactions where id = $1 for update' }, [low]));
-  const values = [[high, low], [1, 1], [5, 5], [null, null], 'confirmed', 'confirmed'];
+  const values = [[high, low], [1, 1], [5, 5], [null, null], 'confirmed', 'confirmed', [0, 0]];
   const confirmed = t.app.tx((tx) => tx.query(transitionAttempts, values));
   await untilBlocked(t.app, confirmed);
   const free = await Promise.all([

@@ -16,7 +16,10 @@ const SPENDS = [
 
 let t: TestApp;
 beforeAll(async () => {
-  t = await startTestApp({ workers: false, env: { REWARD_MINT: REWARD, DAILY_SOL_LIMIT: '1000', DAILY_REWARD_LIMIT: '1000' } });
+  t = await startTestApp({
+    workers: false,
+    env: { REWARD_MINT: REWARD, DAILY_SOL_LIMIT: '1000', DAILY_REWARD_LIMIT: '1000', DAILY_LIMIT_RESERVES: '' },
+  });
 });
 afterAll(() => t.close());
 
@@ -27,8 +30,8 @@ async function submitted(type: TransactionType): Promise<string> {
   return subject;
 }
 /** Stores the next attempt of a transaction as sent, and reserves its spends. */
-async function send(subject: string): Promise<void> {
-  const day = await t.app.tx((tx) => reserveOutflows(t.app, tx, SPENDS));
+async function send(subject: string, fee: number | null = 2): Promise<void> {
+  const day = await t.app.tx((tx) => reserveOutflows(t.app, tx, 'payouts', SPENDS));
   const [row] = await sql<{ n: number }>(
     t.app,
     `update chain_transactions set state = 'live', attempts = attempts + 1 where subject = $1 returning attempts as n`,
@@ -36,14 +39,14 @@ async function send(subject: string): Promise<void> {
   );
   await sql(
     t.app,
-    `insert into chain_attempts (transaction_id, n, state, signature, bytes, signers, last_valid_height, signed_slot, spends, spend_day, preamble)
-     select id, attempts, 'sent', $2, '', '{}', 1, 1, $3::jsonb, $4, 0 from chain_transactions where subject = $1`,
-    [subject, `attempt ${row?.n} of ${subject}`, storedSpends(SPENDS), day],
+    `insert into chain_attempts (transaction_id, n, state, signature, bytes, signers, last_valid_height, signed_slot, spends, spend_day, preamble, priority, fee)
+     select id, attempts, 'sent', $2, '', '{}', 1, 1, $3::jsonb, $4, 0, priority, $5::int8 from chain_transactions where subject = $1`,
+    [subject, `attempt ${row?.n} of ${subject}`, storedSpends(SPENDS), day, fee],
   );
 }
 /** Applies the same state change to the pending attempts of transactions. */
 async function apply(type: TransactionType, to: Transition['to'], ...subjects: string[]): Promise<Transition[]> {
-  const pending = (await t.app.db.query(selectPending, [100])).filter(({ subject }) => subjects.includes(subject));
+  const pending = (await t.app.db.query(selectPending, [100, 'payouts'])).filter(({ subject }) => subjects.includes(subject));
   const error = to === 'failed' || to === 'dead' ? { name: 'Refused', message: 'a test', instruction: null, code: null } : null;
   return await applyTransitions(
     t.app,
@@ -59,7 +62,7 @@ const transaction = async (subject: string) =>
       [subject],
     )
   )[0];
-const left = async () => [await outflowLeft(t.app, 'sol'), await outflowLeft(t.app, REWARD)];
+const left = async () => [await outflowLeft(t.app, 'sol', 'payouts'), await outflowLeft(t.app, REWARD, 'payouts')];
 /** Returns the changes of the remaining limits, SOL first, that a run causes. */
 async function changeOfLimits(run: () => Promise<unknown>): Promise<bigint[]> {
   const before = await left();
@@ -67,13 +70,20 @@ async function changeOfLimits(run: () => Promise<unknown>): Promise<bigint[]> {
   return (await left()).map((now, i) => now - (before[i] ?? 0n));
 }
 
-test('a failed attempt keeps its SOL reserved, because it has paid its fee, and releases its tokens', async () => {
+test('a failed attempt keeps its fee reserved, and releases its other SOL and its tokens', async () => {
   const type = transferType('failing');
   const subject = await submitted(type);
   await send(subject);
-  expect(await changeOfLimits(() => apply(type, 'failed', subject))).toEqual([0n, 100n]);
+  expect(await changeOfLimits(() => apply(type, 'failed', subject))).toEqual([5n, 100n]);
   expect(await transaction(subject)).toMatchObject({ state: 'queued', refusals: 1 });
   expect(type.hookCalls.failed).toEqual([]);
+});
+
+test('a failed attempt whose fee was not stored keeps all its SOL reserved', async () => {
+  const type = transferType('failing without a fee');
+  const subject = await submitted(type);
+  await send(subject, null);
+  expect(await changeOfLimits(() => apply(type, 'failed', subject))).toEqual([0n, 100n]);
 });
 
 test('an expired attempt releases all its spends, and a landed attempt none', async () => {

@@ -1,4 +1,3 @@
-import { expect } from '@jest/globals';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { contradictions } from '../invariants.ts';
 import { type SignedIn, send } from '../wallet.ts';
@@ -23,7 +22,7 @@ export async function registerGame(url: string, adminToken: string, id: string, 
 /** Starts a play of a game and returns its id. */
 export async function startPlay(player: SignedIn, gameId: string): Promise<string> {
   const response = await player.fetch(`/game/${gameId}/play`, { method: 'POST' });
-  expect(response.status).toBe(201);
+  if (response.status !== 201) throw new Error(`POST /game/${gameId}/play answered ${response.status}: ${await response.text()}`);
   return ((await response.json()) as { playId: string }).playId;
 }
 
@@ -46,5 +45,8 @@ export function requestAsAdmin(t: TestApp, path: string, json?: unknown): Promis
 /** Waits until ledger, standings, boards and Redis agree. */
 export async function expectConsistent(t: TestApp): Promise<void> {
   const places = { databaseUrl: t.env.DATABASE_URL ?? '', redisUrl: t.env.REDIS_URL ?? '', redisPrefix: t.env.REDIS_PREFIX ?? '' };
-  await retryUntilPass(async () => expect(await contradictions(places)).toEqual([]));
+  await retryUntilPass(async () => {
+    const found = await contradictions(places);
+    if (found.length > 0) throw new Error(found.join('\n'));
+  });
 }

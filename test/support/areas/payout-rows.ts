@@ -12,26 +12,29 @@ export const randomAddress = (): string => newSigner().publicKey.toBase58();
 export interface StoredLane {
   readonly lane: number;
   readonly address: string;
+  /** The wallet that may use the nonce. */
+  readonly authority: string;
   readonly nonce: string;
 }
 
 let lanes = 0;
 
-/** Inserts a payout lane with a nonce account that exists on no chain. */
-export async function storeLane(app: App, { stale = false } = {}): Promise<StoredLane> {
-  const lane = { lane: lanes++, address: randomAddress(), nonce: randomAddress() };
-  await sql(app, 'insert into payout_lanes (lane, address, authority, nonce, stale) values ($1, $2, $3, $4, $5)', [
+/** Inserts a payout lane with a nonce account that exists on no chain. The nonce was read at slot `nonceSlot`. */
+export async function storeLane(app: App, { stale = false, nonceSlot = 0 } = {}): Promise<StoredLane> {
+  const lane = { lane: lanes++, address: randomAddress(), authority: randomAddress(), nonce: randomAddress() };
+  await sql(app, 'insert into payout_lanes (lane, address, authority, nonce, stale, nonce_slot) values ($1, $2, $3, $4, $5, $6)', [
     lane.lane,
     lane.address,
-    randomAddress(),
+    lane.authority,
     lane.nonce,
     stale,
+    nonceSlot,
   ]);
   return lane;
 }
 
 /** A stored batch that uses its lane. */
-export interface StoredBatch extends StoredLane {
+export interface StoredBatch extends Omit<StoredLane, 'authority'> {
   readonly id: string;
 }
 
@@ -40,7 +43,7 @@ export interface StoredBatch extends StoredLane {
  * @param payments ids in batch order
  * @param lane by default a new lane
  */
-export async function storeBatch(app: App, payments: readonly string[], lane?: StoredLane): Promise<StoredBatch> {
+export async function storeBatch(app: App, payments: readonly string[], lane?: Omit<StoredLane, 'authority'>): Promise<StoredBatch> {
   const id = randomUUID();
   const used = lane ?? (await storeLane(app));
   await app.tx(async (tx) => {

@@ -142,6 +142,7 @@ export const eventsOf = (t: Pick<TestApp, 'app'>, { id }: CreatedPayment) => t.a
 const PAYOUT_TABLES = [
   'payments',
   'payout_lanes',
+  'payout_lane_scans',
   'payout_batches',
   'payout_batch_members',
   'payout_findings',

@@ -41,16 +41,21 @@ export interface TestNonce {
  * transfer, so the tests show that submission prevents it.
  * @param options.nonce returns a durable nonce to use in place of a blockhash
  * @param options.urgency urgency of the draft (0)
+ * @param options.priority class of the transactions (payouts)
  */
 export function transferType(
   name: string,
-  options: { nonce?: (subject: string) => TestNonce; afterFailure?: TransactionType['afterFailure']; urgency?: number } = {},
+  options: { nonce?: (subject: string) => TestNonce; urgency?: number } & Partial<
+    Pick<TransactionType, 'afterFailure' | 'priority' | 'failureDelayMs'>
+  > = {},
 ): TestTransactionType {
   const hookCalls = newHookCalls();
   return {
     name,
     scope: name,
+    priority: options.priority ?? 'payouts',
     afterFailure: options.afterFailure ?? 'again',
+    ...(options.failureDelayMs ? { failureDelayMs: options.failureDelayMs } : {}),
     hookCalls,
     async compose(app, subject) {
       const [address = '', lamports = ''] = subject.split(':');

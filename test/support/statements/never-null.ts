@@ -11,7 +11,5 @@ export const NEVER_NULL: Readonly<Record<string, string>> = {
   'list_open_chat_rounds.title': 'A chat round has a title (check of the table rounds).',
   'select_winners.matches': 'A winner of a chat round has a number of matches (src/areas/lottery/lifecycle).',
   'commit_epochs.leaves': 'A computed epoch has leaves.',
-  'select_followed_epochs.root': 'An opened epoch has a root and leaves.',
-  'select_followed_epochs.leaves': 'An opened epoch has a root and leaves.',
   'select_claim_to_compose.leaves': 'An epoch with claims has leaves.',
 };

@@ -41,7 +41,7 @@ export const MONEY_CORRUPTIONS: readonly Corruption[] = [
   ['transactions', `update chain_transactions set attempts = attempts + 1`, /but of its \d+ attempts 0 are live/],
   ['transactions', `update chain_attempts set state = 'sent'`, /is finalized with signature \w+, but of its 1 attempts 1 are live/],
   ['nonces', `update chain_attempts set nonce = 'same', nonce_account = 'same', last_valid_height = null`, /^nonce same of account same was used by/],
-  ['outflows', `update chain_outflows set reserved = reserved + 1`, /attempts spend \d+, but the circuit breaker has counted/],
+  ['outflows', `update chain_outflows set reserved = reserved + 1`, /attempts spend \d+, but the daily limit has counted/],
   ['claims', `update reward_leaves set amount = amount + 1`, /^claim \S+ of epoch \d+\/\d+ pays/],
   ['claims', `update claims set state = 'failed'`, /is failed with signature \w+, but its transaction is finalized/],
   [

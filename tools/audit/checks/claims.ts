@@ -20,18 +20,18 @@ export const claimChecks = [
     `with summed as (select epoch, sum(amount) as claimed, count(*) as claims from claims where state = 'claimed' group by 1)
      select format('epoch %s: %s claims sum to %s, but the epoch has %s claims with sum %s; its total is %s', epoch, coalesce(s.claims, 0), coalesce(s.claimed, 0), a.claims, a.claimed, e.total) as what
      from summed s full join epoch_accounts a using (epoch) left join epochs e using (epoch)
-     where (coalesce(s.claimed, 0), coalesce(s.claims, 0)) is distinct from (a.claimed, a.claims) or a.claimed > e.total`,
+     where a.other_root is null and ((coalesce(s.claimed, 0), coalesce(s.claims, 0)) is distinct from (a.claimed, a.claims) or a.claimed > e.total)`,
   ),
   databaseCheck(
     'epoch-states',
     'the state of an epoch matches its account on the chain, and its total is at most its pool',
     `select format('epoch %s is %s, but its account was opened at %s and closed at %s', epoch, e.state, coalesce(a.opened_at::text, 'never'), coalesce(a.closed_at::text, 'never')) as what
      from epochs e left join epoch_accounts a using (epoch)
-     where (e.state in ('committed', 'expired') and a.opened_at is null) or (e.state in ('empty', 'computing', 'computed') and a.opened_at is not null)
-       or (e.committed_at is not null) <> (a.opened_at is not null)
+     where a.other_root is null and ((e.state in ('committed', 'expired') and a.opened_at is null)
+       or (e.state in ('empty', 'computing', 'computed') and a.opened_at is not null) or (e.committed_at is not null) <> (a.opened_at is not null))
      union all select format('epoch %s has total %s, more than its pool %s', epoch, total, pool) from epochs where total > pool
      union all select format('epoch %s is computed, but there is no transaction for its root', epoch) from epochs e
-     where state = 'computed' and not exists (select from chain_transactions t where t.kind = 'epoch-root' and t.subject = e.epoch::text)
+     where state = 'computed' and settle_requested_at is null and not exists (select from chain_transactions t where t.kind = 'epoch-root' and t.subject = e.epoch::text)
      union all select format('epoch %s expired at %s, but is still %s', epoch, expires_at, state) from epochs where state = 'committed' and expires_at < ${AT} - interval '1 hour'`,
   ),
 ];

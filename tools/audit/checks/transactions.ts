@@ -26,15 +26,16 @@ export const transactionChecks = [
   ),
   databaseCheck(
     'outflows',
-    'the daily outflow counted by the circuit breaker equals the spending of the attempts of that day',
-    // Attempts are never deleted, so the sum of their spending is complete. A failed transaction spent the SOL of its fee and nothing else, so its
-    // other amounts do not count.
+    'the daily outflow of each class equals the spending of the attempts of that day',
+    // Attempts are never deleted, so the sum of their spending is complete. A failed transaction spent its fee and nothing else. The fee of an old
+    // attempt is unknown; then all its SOL counts.
     `with spent as (
-       select a.spend_day as day, s->>'asset' as asset, sum((s->>'amount')::numeric) as amount
+       select a.spend_day as day, s->>'asset' as asset, a.priority,
+         sum(case when a.state = 'failed' and s->>'asset' = 'sol' then coalesce(a.fee, (s->>'amount')::numeric) else (s->>'amount')::numeric end) as amount
        from chain_attempts a, jsonb_array_elements(a.spends) s
-       where a.spend_day >= ${FROM} and a.state <> 'dead' and (a.state <> 'failed' or s->>'asset' = 'sol') group by 1, 2)
-     select format('day %s, %s: attempts spend %s, but the circuit breaker has counted %s', day, asset, s.amount, o.reserved) as what
-     from spent s full join (select * from chain_outflows where day between ${FROM} and ${DAY} + 1) o using (day, asset)
+       where a.spend_day >= ${FROM} and a.state <> 'dead' and (a.state <> 'failed' or s->>'asset' = 'sol') group by 1, 2, 3)
+     select format('day %s, %s, %s: attempts spend %s, but the daily limit has counted %s', day, asset, priority, s.amount, o.reserved) as what
+     from spent s full join (select * from chain_outflows where day between ${FROM} and ${DAY} + 1) o using (day, asset, priority)
      where coalesce(s.amount, 0) <> coalesce(o.reserved, 0)`,
   ),
 ];

@@ -23,7 +23,8 @@ interface OpenEpoch {
   readonly expiry: number;
 }
 const SELECT_OPEN = `
-  select a.epoch, a.program, a.address, a.vault, a.authority, a.mint, encode(e.root, 'hex') as root, e.total::text, e.leaves, a.claimed::text,
+  select a.epoch, a.program, a.address, a.vault, a.authority, a.mint, encode(coalesce(a.other_root, e.root), 'hex') as root,
+    coalesce(a.other_total, e.total)::text as total, coalesce(a.other_leaves, e.leaves) as leaves, a.claimed::text,
     e.settle_requested_at is not null or e.state = 'settled' as settling, extract(epoch from a.expires_at)::float8 as expiry
   from epoch_accounts a join epochs e using (epoch)
   where a.opened_at is not null and a.closed_at is null and ($1::int[] is null or a.epoch = any($1)) order by a.epoch desc`;

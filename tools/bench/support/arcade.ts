@@ -126,7 +126,7 @@ function claims(): string[] {
      select transaction, 'claim', id::text, 'finalized', 1, signature, 1, at, at from c`,
     `insert into chain_attempts (transaction_id, n, state, signature, bytes, signers, preamble, last_valid_height, signed_slot, signed_at, slot, spends, spend_day)
      select transaction, 1, 'finalized', signature, decode(repeat(md5(signature), 10), 'hex'), '{relayer}', 0, 1, 1, at, 1, '[{"asset": "sol", "amount": "5000"}]', floor(extract(epoch from at) / 86400)::int from c`,
-    `insert into chain_outflows (day, asset, reserved) select spend_day, 'sol', count(*) * 5000 from chain_attempts group by 1`,
+    `insert into chain_outflows (day, asset, priority, reserved) select spend_day, 'sol', priority, count(*) * 5000 from chain_attempts group by 1, 3`,
   ];
 }
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { listLedgerEntries, readLedgerEntry, readPlayerMode } from '#areas/points';
 import { fail } from '#lib/errors.ts';
+import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
+import { needsApproval, requestApproval } from '#platform/auth/approvals.ts';
 import { reply, route } from '#platform/http/route.ts';
+import type { GrantAction } from '../approvals/actions.ts';
 import { adjustPoints, revokeEntry } from './adjust.ts';
 import { AdjustmentPath, AdjustmentRequest, LedgerEntryView, LedgerPath, LedgerQuery, presentEntry, RevokeRequest } from './schemas.ts';
 
@@ -13,14 +16,24 @@ const postPoints = route({
   summary: 'Give points to a wallet or take points from it',
   description:
     'Appends a ledger entry of the source adjustment. The points count on the global board, for all time and for the current periods. With `rewards: true`, the epoch of the current day counts them as well. ' +
-    'A wallet whose total is not above 0 is on no board. 404: the wallet has never signed in. 409: a banned wallet can only lose points.',
+    'A wallet whose total is not above 0 is on no board. 404: the wallet has never signed in. 409: a banned wallet can only lose points. ' +
+    'Above the amount in APPROVALS, which counts the points that the token gave on the same day, the response is 202 with an approval, and a second token must approve it.',
   params: AdjustmentPath,
   body: AdjustmentRequest,
-  returns: { 201: LedgerEntryView },
+  returns: { 201: LedgerEntryView, 202: ApprovalView },
   fails: [404, 409],
   idempotent: true,
-  handler: async ({ params, body: { reason, ...body }, admin, once }) =>
-    await once(async (tx) => reply(201, presentEntry(await adjustPoints(tx, params.wallet, body, { by: admin, note: reason })))),
+  handler: async ({ app, params, body: { reason, ...body }, admin, once }) =>
+    await once(async (tx) => {
+      const action = { kind: 'grant', amount: BigInt(body.points), by: admin } as const;
+      if (await needsApproval(app, tx, action)) {
+        const payload: GrantAction = { wallet: params.wallet, reason, ...body };
+        const summary = `${body.points} points for ${params.wallet}: ${reason}`;
+        const approval = await requestApproval(tx, { ...action, summary, payload });
+        return reply(202, presentApproval(approval), { Location: `/admin/approvals/${approval.id}` });
+      }
+      return reply(201, presentEntry(await adjustPoints(tx, params.wallet, body, { by: admin, note: reason })));
+    }),
 });
 
 const getWalletLedger = route({

@@ -1,3 +1,4 @@
+import { approvalRoutes } from '../approvals/routes.ts';
 import { ledgerRoutes } from '../ledger/routes.ts';
 import { playerRoutes } from '../players/routes.ts';
 import { arcadeOperationRoutes } from './arcade.ts';
@@ -13,6 +14,7 @@ export const adminRoutes = {
     ...registryRoutes,
     ...banRoutes,
     ...ledgerRoutes,
+    ...approvalRoutes,
     ...playerRoutes,
     ...notificationRoutes,
     ...arcadeOperationRoutes,

@@ -23,6 +23,7 @@ const REJECTED_RETRY_MS = 15_000;
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
   scope: 'rounds',
+  priority: 'commitments',
   afterFailure: 'again',
   compose,
   // A round is never abandoned: the error is logged for the operators, and the commitment is retried.

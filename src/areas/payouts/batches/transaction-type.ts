@@ -17,6 +17,7 @@ import {
 import { decodeNonce } from '#platform/solana/system-program.ts';
 import { build } from '../build.ts';
 import { advanceNonce, advanceSubject } from '../lanes/advance.ts';
+import { readNonceUser } from '../lanes/nonce-user.ts';
 import { diagnose } from './diagnose.ts';
 import { batchInstructions } from './members.ts';
 import { type Batch, readBatch } from './rows.ts';
@@ -52,7 +53,7 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   const account = parseAddress(batch.address);
   const [nonce, limits] = await Promise.all([
     app.chain.node.account(account, 'finalized'),
-    Promise.all([outflowLeft(app, batch.mint), outflowLeft(app, TOKEN_ACCOUNTS)]),
+    Promise.all([outflowLeft(app, batch.mint, 'payouts'), outflowLeft(app, TOKEN_ACCOUNTS, 'payouts')]),
   ]);
   if (decodeNonce(nonce.account)?.value !== batch.nonce) return failed('NonceUsed', 'another transaction has used the nonce of the batch already');
   const spends = spendsOf(batch);
@@ -88,10 +89,12 @@ const selectNonces = (batches: readonly string[]) =>
 export const payoutBatch: TransactionType = {
   name: 'payout-batch',
   scope: PAYOUTS_SCOPE,
+  priority: 'payouts',
   // A batch is signed once only. If it does not land, its payments go into a new batch with a higher priority fee.
   afterFailure: 'over',
   compose,
   simulationFailed: refused,
+  nonceUser: readNonceUser,
   async signed(tx, { subject }) {
     if ((await tx.query(selectUnbatched, [subject])).length > 0)
       throw new Error(`batch ${subject} was closed, or a member is no longer in the state batched`);

@@ -6,6 +6,7 @@ import { parseAddress } from '#platform/solana/primitives.ts';
 import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import { decodeNonce } from '#platform/solana/system-program.ts';
 import { memo } from '#platform/solana/tokens.ts';
+import { readNonceUser } from './nonce-user.ts';
 import { markStale, selectLane } from './rows.ts';
 
 const WAIT_MS = 1_000;
@@ -55,8 +56,10 @@ async function markLanesStale(tx: Tx, subjects: readonly string[]): Promise<void
 export const advanceNonce: TransactionType = {
   name: 'advance-nonce',
   scope: 'payout-lanes',
+  priority: 'payouts',
   afterFailure: 'over',
   compose,
+  nonceUser: readNonceUser,
   simulationFailed: async (_app, _subject, error) => ({ do: 'wait', ms: WAIT_MS, reason: error.message }),
   finalized: (tx, landings) =>
     markLanesStale(

@@ -55,6 +55,7 @@ async function markLanesStale(tx: Tx, lanes: readonly number[]): Promise<void> {
 export const openPayoutLane: TransactionType = {
   name: 'open-payout-lane',
   scope: 'payout-lanes',
+  priority: 'payouts',
   afterFailure: 'again',
   compose,
   async simulationFailed(app, _subject, error) {

@@ -1,10 +1,14 @@
+import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { parseAddress } from '#platform/solana/primitives.ts';
 import { decodeNonce } from '#platform/solana/system-program.ts';
-import { type LaneHistory, readLaneHistory } from './history.ts';
-import { type Lane, selectLanes, settleLane } from './rows.ts';
-import { insertUnknownTransactions, matchTransactions } from './unmatched-transactions.ts';
+import { alert } from '../alerts.ts';
+import { type LandedAttempt, readNonceAfter, readOwnAttempts } from './own-attempts.ts';
+import { type LaneResult, type ReadNonce, reasonOf, unexplained } from './result.ts';
+import { type Lane, selectLanes, settleLane, storeReason } from './rows.ts';
+import { deleteScan } from './scan-rows.ts';
+import { explainByHistory } from './unexplained.ts';
 
 /** The result of comparing lanes with the chain. */
 export interface LaneReconciliation {
@@ -15,6 +19,9 @@ export interface LaneReconciliation {
    * created again. An operator must resolve all other differences.
    */
   readonly problems: readonly string[];
+  /** Number of lanes whose history must be read, and number of these for which the RPC nodes do not return the history at present. */
+  readonly unexplained: number;
+  readonly stuck: number;
 }
 
 /** Maximum accounts per RPC request. */
@@ -24,54 +31,71 @@ const MAX_ACCOUNTS_PER_REQUEST = 100;
  * Compares the finalized nonces of lanes with the database. Frees each lane whose latest transaction is in the database. A nonce that advanced
  * without a transaction in the database shows that an older state of the database was probably restored.
  * @param which `stale`: only lanes whose nonce may have been used; `all`: every lane
+ * @param readsHistory whether to read the next part of the history of each lane that the database does not explain
  */
-export async function reconcileLanes(app: App, which: 'stale' | 'all'): Promise<LaneReconciliation> {
+export async function reconcileLanes(app: App, which: 'stale' | 'all', { readsHistory }: { readsHistory: boolean }): Promise<LaneReconciliation> {
   const lanes = await run(app.db, which === 'all' ? selectLanes : selectLanes.where('stale', '=', true));
-  const problems: string[] = [];
-  let clear = true;
+  const results: LaneResult[] = [];
   for (let i = 0; i < lanes.length; i += MAX_ACCOUNTS_PER_REQUEST) {
     const chunk = lanes.slice(i, i + MAX_ACCOUNTS_PER_REQUEST);
     const addresses = chunk.map(({ address }) => parseAddress(address));
     const { slot, accounts } = await app.chain.node.accounts(addresses, 'finalized');
     for (const [n, lane] of chunk.entries()) {
-      const found = await reconcileLane(app, lane, decodeNonce(accounts[n] ?? null)?.value ?? null, slot);
-      if (found !== 'clear') clear = false;
-      if (Array.isArray(found)) problems.push(...found);
+      const result = await reconcileLane(app, lane, { value: decodeNonce(accounts[n] ?? null)?.value ?? null, slot }, readsHistory);
+      await storeResult(app, lane, result, readsHistory);
+      results.push(result);
     }
   }
-  return { clear, problems };
+  const objects = results.filter((result) => typeof result === 'object');
+  const unexplained = objects.flatMap((result) => ('unexplained' in result ? [result.unexplained] : []));
+  return {
+    clear: results.every((result) => result === 'clear'),
+    problems: objects.flatMap((result) => ('problems' in result ? result.problems : [])),
+    unexplained: unexplained.length,
+    stuck: unexplained.filter((state) => state === 'stuck').length,
+  };
 }
 
-/**
- * The result for one lane. `clear`: no difference was found. `waiting`: data is missing, because the RPC node lags behind or an attempt is not
- * finalized yet. An array: one sentence per difference.
- */
-type LaneResult = 'clear' | 'waiting' | readonly string[];
+const NOT_FINAL = 'a transaction of the lane has probably landed; the database does not have its result yet';
 
-async function reconcileLane(app: App, lane: Lane, value: string | null, slot: number): Promise<LaneResult> {
-  if (slot < lane.nonceSlot || slot < lane.landedSlot) return 'waiting';
-  if (value === null) return lane.nonce === null ? 'clear' : [`the nonce account ${lane.address} of lane ${lane.lane} does not exist any more`];
+async function reconcileLane(app: App, lane: Lane, { value, slot }: ReadNonce, readsHistory: boolean): Promise<LaneResult> {
+  if (slot < lane.nonceSlot || slot < lane.landedSlot) return 'behind';
+  if (value === null) {
+    return lane.nonce === null ? 'clear' : { problems: [`the nonce account ${lane.address} of lane ${lane.lane} does not exist any more`] };
+  }
   if (value === lane.nonce && !lane.stale) return 'clear';
   // `accepted` means that an operator decided to continue with the nonce that the account has now.
-  if (value === lane.nonce || lane.accepted) return await freeLane(app, lane, value, slot, null);
-  const history = await readLaneHistory(app, lane, slot);
-  const problems = await app.tx(async (tx) => {
-    await insertUnknownTransactions(tx, lane, history.fresh);
-    return await matchTransactions(app, tx, lane);
-  });
-  if (problems.length > 0) return problems;
-  if (!history.complete || history.uses.some(({ by, settled }) => by === 'attempt' && !settled)) return 'waiting';
-  // Searches all uses in the history, not only the last use, because the history of a lane with `accepted` also contains uses of earlier nonces.
-  if (lane.nonce === null || history.uses.some(({ nonce }) => nonce === lane.nonce)) return await freeLane(app, lane, value, slot, history);
-  // The nonce advanced, but no listed transaction used it. The RPC node's transaction history may lag behind its accounts, so the lane waits before a
-  // difference is reported.
-  if (lane.age < app.config.chain.submission.recheckMs) return 'waiting';
-  return [`lane ${lane.lane}: the nonce ${lane.nonce} was used by an unknown transaction`];
+  if (value === lane.nonce || lane.accepted) return await freeLane(app, lane, { value, slot }, null);
+  const own = await readOwnAttempts(app.db, lane);
+  if (own.landed && (await readNonceAfter(app, own.landed.slot)) === value) return await freeLane(app, lane, { value, slot }, own.landed);
+  if (own.pending && (lane.waited ?? 0) < app.config.chain.submission.recheckMs) return { waits: NOT_FINAL };
+  if (!readsHistory) return unexplained();
+  try {
+    const found = await explainByHistory(app, lane, { value, slot }, own);
+    return 'last' in found ? await freeLane(app, lane, { value, slot }, found.last) : found;
+  } catch (error) {
+    // The other lanes do not depend on the history of this lane.
+    if (!(error instanceof HttpError)) throw error;
+    return unexplained(error.message);
+  }
+}
+
+/** Stores the reason why a lane waits. Alerts operators when the lane has waited for long. */
+async function storeResult(app: App, lane: Lane, result: LaneResult, readsHistory: boolean): Promise<void> {
+  const reason = reasonOf(result);
+  // A run that does not read the history does not know whether the RPC nodes return it. So it keeps the reason of the run that read the last part.
+  if (reason === null || (!readsHistory && lane.reason !== null && typeof result === 'object' && 'unexplained' in result)) return;
+  await app.tx((tx) => tx.query(storeReason, [lane.lane, lane.address, reason, lane.nonce]));
+  const isOverdue = lane.waited !== null && lane.waited >= app.config.chain.submission.recheckMs;
+  if (isOverdue && typeof result === 'object' && !('problems' in result)) alert(app, 'payouts', `lane ${lane.lane} waits: ${reason}`);
 }
 
 /** Stores the nonce that the account has and marks the lane as free, unless a batch still uses the lane. */
-async function freeLane(app: App, lane: Lane, value: string, slot: number, history: LaneHistory | null): Promise<LaneResult> {
-  const last = history?.uses.at(-1);
-  await app.tx((tx) => tx.query(settleLane, [lane.lane, lane.address, value, slot, last?.signature ?? null, last?.slot ?? 0, lane.nonce]));
+async function freeLane(app: App, lane: Lane, { value, slot }: ReadNonce, last: LandedAttempt | null): Promise<'clear'> {
+  await app.tx(async (tx) => {
+    const { lane: number, address, nonce } = lane;
+    const settled = await tx.query(settleLane, [number, address, value, slot, last?.signature ?? null, last?.slot ?? 0, nonce]);
+    if (settled.length > 0) await deleteScan(tx, number);
+  });
   return 'clear';
 }

@@ -22,17 +22,19 @@ export interface Lane {
    * Whether an operator decided to continue with the present nonce of the account, although the transaction that used the stored nonce is not known.
    */
   accepted: boolean;
-  /** Time since the latest change of the row, ms. */
-  age: number;
+  /** Reason why no batch can use the lane at present; null when there is none. */
+  reason: string | null;
+  /** Time since which the lane has a reason, as a duration in ms; null without a reason. */
+  waited: number | null;
 }
 
 export const selectLanes = build
   .selectFrom('payout_lanes')
   .select(({ cast }) => [
-    ...(['lane', 'address', 'authority', 'nonce', 'batch', 'landed', 'stale', 'accepted'] as const),
+    ...(['lane', 'address', 'authority', 'nonce', 'batch', 'landed', 'stale', 'accepted', 'reason'] as const),
     cast<number>('nonce_slot', 'float8').as('nonceSlot'),
     cast<number>('landed_slot', 'float8').as('landedSlot'),
-    sql<number>`extract(epoch from app_now() - changed_at)::float8 * 1000`.as('age'),
+    sql<number | null>`extract(epoch from app_now() - waiting_since)::float8 * 1000`.as('waited'),
   ])
   .orderBy('lane');
 export const selectLane = (lane: number) => selectLanes.where('lane', '=', lane);
@@ -45,7 +47,7 @@ export const insertLane = statement(
   'insert_payout_lane',
   `insert into payout_lanes as l (lane, address, authority) values ($1, $2, $3)
    on conflict (lane) do update set address = excluded.address, authority = excluded.authority, nonce = null, nonce_slot = 0,
-     landed = null, landed_slot = 0, stale = true, changed_at = app_now()
+     landed = null, landed_slot = 0, stale = true, reason = null, waiting_since = null, changed_at = app_now()
    where l.address <> excluded.address and l.batch is null and not l.stale`,
 );
 
@@ -60,8 +62,15 @@ export const markStale = (lanes: readonly number[]) =>
 export const settleLane = statement<{ lane: number }>(
   'settle_payout_lane',
   `update payout_lanes set nonce = $3, nonce_slot = $4::int8, landed = coalesce($5, landed), landed_slot = greatest(landed_slot, $6::int8),
-     stale = false, accepted = false, changed_at = app_now()
+     stale = false, accepted = false, reason = null, waiting_since = null, changed_at = app_now()
    where lane = $1 and address = $2 and nonce is not distinct from $7 and batch is null and nonce_slot <= $4::int8 returning lane::int`,
+);
+
+/** Stores the reason why a lane waits. Sets `stale`, so that the planner reads the lane again soon. */
+export const storeReason = statement(
+  'store_reason_of_payout_lane',
+  `update payout_lanes set reason = $3, waiting_since = coalesce(waiting_since, app_now()), stale = true
+   where lane = $1 and address = $2 and nonce is not distinct from $4 and (reason is distinct from $3 or not stale)`,
 );
 
 /** Selects the lanes that have a pending payment that is due. Reads one index entry per lane and currency. */

@@ -7,11 +7,11 @@ import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress } from '#platform/solana/tokens.ts';
 import { membersHash } from '../batches/members.ts';
 import { build } from '../build.ts';
-import type { Transfer } from '../entities.ts';
 import { payoutConfirmed } from '../events.ts';
 import type { Currency, PaidPayment } from '../payments.ts';
-import type { UnknownTransaction } from './history.ts';
+import type { Transfer } from './entities.ts';
 import type { Lane } from './rows.ts';
+import type { UnknownTransaction } from './unknown-transaction.ts';
 
 /** Maximum sequences of payments that are tried to find the sequence whose hash equals the hash in a memo. */
 const MAX_ORDERS = 20_000;

@@ -88,7 +88,7 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
     await app.tx((tx) => run(tx, markStale([lane.lane])));
     return false;
   }
-  const [dailyLimit, rentBudget] = await Promise.all([outflowLeft(app, mint.toBase58()), outflowLeft(app, TOKEN_ACCOUNTS)]);
+  const [dailyLimit, rentBudget] = await Promise.all([outflowLeft(app, mint.toBase58(), 'payouts'), outflowLeft(app, TOKEN_ACCOUNTS, 'payouts')]);
   const terms: BatchTerms = {
     id: newId(),
     address: lane.address,
@@ -142,6 +142,6 @@ async function storeBatch(
   if (recorded.length < opening.length) throw new OpenedConcurrently();
   await tx.query(insertMembers, [terms.id, ids, members.map(({ opens }) => opens)]);
   await run(tx, build.updateTable('payout_lanes').set({ batch: terms.id, changed_at: sql`app_now()` }).where('lane', '=', lane.lane));
-  await submit(tx, { name: 'payout-batch' }, [terms.id]);
+  await submit(tx, { name: 'payout-batch', priority: 'payouts' }, [terms.id]);
   return { ...choice, members };
 }

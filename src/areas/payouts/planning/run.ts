@@ -5,17 +5,17 @@ import { statement } from '#platform/db/sql.ts';
 import type { Address } from '#platform/solana/primitives.ts';
 import { alert } from '../alerts.ts';
 import { currentLaneAddress, openLane } from '../lanes/open.ts';
-import { reconcileLanes } from '../lanes/reconcile.ts';
+import { type LaneReconciliation, reconcileLanes } from '../lanes/reconcile.ts';
 import { selectLane, selectLanesInDemand } from '../lanes/rows.ts';
 import type { Currency } from '../payments.ts';
 import { reconcile, reportProblems } from '../reconciliation/reconciliation.ts';
 import { selectReconciliation } from '../reconciliation/rows.ts';
 import { planLane } from './plan.ts';
 
-const selectLaneStatus = statement<{ stale: boolean; busy: boolean; paused: boolean }>(
+const selectLaneStatus = statement<{ stale: number; busy: boolean; paused: boolean }>(
   'select_payout_lane_status',
-  `select exists (select 1 from payout_lanes where stale) as stale, exists (select 1 from payout_lanes where batch is not null) as busy,
-     exists (select 1 from chain_pauses where scope = 'payouts') as paused`,
+  `select (select count(*) from payout_lanes where stale)::int as stale, exists (select 1 from payout_lanes where batch is not null) as busy,
+     exists (select 1 from chain_pauses where scope in ('payouts', 'everything')) as paused`,
 );
 
 /** Returns the mints that are configured, keyed by currency. */
@@ -58,15 +58,25 @@ const reconciled = perApp(() => ({ done: false }));
 async function plan(app: App): Promise<boolean> {
   const before = (await app.db.query(selectLaneStatus))[0];
   const sinceStart = app.state(reconciled);
+  let result: LaneReconciliation | null = null;
   if (!sinceStart.done || (await app.db.query(selectReconciliation))[0]?.mismatchReason) {
-    await reconcile(app);
+    result = await reconcile(app);
     sinceStart.done = true;
-  } else if (before?.stale) await reportProblems(app, await reconcileLanes(app, 'stale'));
+  } else if (before !== undefined && before.stale > 0) {
+    result = await reconcileLanes(app, 'stale', { readsHistory: false });
+    await reportProblems(app, result);
+  }
   const mints = mintsOf(app);
   const lanes = await app.db.query(selectLanesInDemand, [[...mints.keys()]]);
   if (lanes.length > 0 && !(await isPaused(app))) await Promise.all(lanes.map(({ lane }) => serveLane(app, lane, mints)));
+  // Histories are read last, so that the payments of the other lanes do not wait for them.
+  if (result !== null && result.unexplained > 0) {
+    result = await reconcileLanes(app, 'stale', { readsHistory: true });
+    await reportProblems(app, result);
+  }
   const after = (await app.db.query(selectLaneStatus))[0];
-  return after !== undefined && !after.paused && (after.busy || after.stale);
+  const isReading = result !== null && result.unexplained > result.stuck;
+  return isReading || (after !== undefined && !after.paused && (after.busy || after.stale > (result?.stuck ?? 0)));
 }
 
 const isPaused = async (app: App): Promise<boolean> => (await app.db.query(selectLaneStatus))[0]?.paused ?? true;

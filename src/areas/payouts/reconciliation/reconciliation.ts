@@ -18,7 +18,7 @@ import {
 const PERMISSION_DENIED = '42501';
 
 /** Returns the identity of the database. Returns null when the PostgreSQL role may not read it. */
-async function readIdentity(app: App): Promise<DatabaseIdentity | null> {
+export async function readIdentity(app: App): Promise<DatabaseIdentity | null> {
   try {
     return (await app.db.query(selectIdentity))[0] ?? null;
   } catch (error) {
@@ -45,15 +45,16 @@ const DATABASE_CHANGED = 'the database was restored or failed over; payouts are 
  * Compares the lanes in the database with the chain, and the current identity of the database with the identity that an earlier run stored. Pauses
  * payouts when there is a difference. Resumes payouts when there is no difference and no operator has paused them.
  */
-export async function reconcile(app: App): Promise<void> {
+export async function reconcile(app: App): Promise<LaneReconciliation> {
   const identity = await readIdentity(app);
   const before = (await app.db.query(selectReconciliation))[0];
   if (!before) throw new Error('the table payout_watch is empty');
   const same = isSame(before, identity);
   // Pauses payouts before the chain is read, so that no transaction is signed while the RPC node answers slowly.
   if (!same && before.mismatchReason === null) await app.tx((tx) => storeMismatch(tx, DATABASE_CHANGED));
-  const lanes = await reconcileLanes(app, 'all');
+  const lanes = await reconcileLanes(app, 'all', { readsHistory: true });
   await app.tx((tx) => storeResult(app, tx, identity, lanes));
+  return lanes;
 }
 
 async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, { clear, problems }: LaneReconciliation): Promise<void> {

@@ -4,7 +4,6 @@ import type { Queryable } from '#platform/db/sql.ts';
 import { selectPause } from '#platform/solana/submission/index.ts';
 import { PAYOUTS_SCOPE } from '../batches/transaction-type.ts';
 import { build } from '../build.ts';
-import { selectLanes } from '../lanes/rows.ts';
 import { selectReconciliation } from './rows.ts';
 
 /** Selects the transactions on lanes that were found on the chain but not among the attempts in the database, as the API returns them. */
@@ -16,6 +15,13 @@ const selectUnknownTransactions = build
   .orderBy('found_at', 'desc')
   .orderBy('signature')
   .limit(100);
+/** Selects the lanes as the API returns them. */
+const selectLaneViews = build
+  .selectFrom('payout_lanes as l')
+  .leftJoin('payout_lane_scans as s', (join) => join.onRef('s.lane', '=', 'l.lane').onRef('s.address', '=', 'l.address'))
+  .select(['l.lane', 'l.address', 'l.nonce', 'l.batch', 'l.landed', 'l.stale', 'l.reason', isoInstant('l.waiting_since').as('waitingSince')])
+  .select(['s.listed', 's.read', 's.complete'])
+  .orderBy('l.lane');
 const countOpen = build
   .selectFrom('payments')
   .select(['state', sql<number>`count(*)::int`.as('n')])
@@ -29,7 +35,7 @@ export async function payoutsStatus(db: Queryable) {
   const [state, paused, lanes, findings, counts] = await Promise.all([
     db.query(selectReconciliation),
     db.query(selectPause, [PAYOUTS_SCOPE]),
-    run(db, selectLanes),
+    run(db, selectLaneViews),
     run(db, selectUnknownTransactions),
     run(db, countOpen),
   ]);
@@ -38,7 +44,10 @@ export async function payoutsStatus(db: Queryable) {
     held: state[0]?.manualReason ?? null,
     doubt: state[0]?.mismatchReason ?? null,
     counts: Object.fromEntries(counts.map(({ state, n }) => [state, n])),
-    lanes: lanes.map(({ lane, address, nonce, batch, landed, stale }) => ({ lane, address, nonce, batch, landed, stale })),
+    lanes: lanes.map(({ listed, read, complete, ...lane }) => ({
+      ...lane,
+      history: listed === null || read === null || complete === null ? null : { listed, read, complete },
+    })),
     findings,
   };
 }

@@ -58,13 +58,20 @@ async function readAll(
 }
 
 /**
- * Reads at most 100 accounts, all at the same slot. Concurrent calls in this process share RPC requests.
+ * Reads at most 100 accounts, all at the same slot. Concurrent calls of a class in this process share RPC requests, and wait for the class's request
+ * that is in flight. So slow requests of claims do not delay roots.
+ * @param priority the class of the transactions that need the accounts
  * @throws 503 when the RPC node does not answer
  */
-export async function readAccounts(app: App, commitment: 'confirmed' | 'finalized', keys: readonly Address[]): Promise<AccountsAtSlot> {
+export async function readAccounts(
+  app: App,
+  commitment: 'confirmed' | 'finalized',
+  keys: readonly Address[],
+  priority: 'roots' | 'claims' = 'roots',
+): Promise<AccountsAtSlot> {
   if (keys.length > MAX_ACCOUNTS) throw new RangeError(`keys must have at most ${MAX_ACCOUNTS} entries, not ${keys.length}`);
   const request: AccountsRequest = { keys };
-  const read = (await app.state(accountReaders)[commitment]('accounts', request)).get(request);
+  const read = (await app.state(accountReaders)[commitment](priority, request)).get(request);
   if (!read) throw new Error('the RPC results do not contain the requested accounts');
   return read;
 }

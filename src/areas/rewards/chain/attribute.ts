@@ -1,4 +1,4 @@
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -13,7 +13,7 @@ import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
 import { type AccountHistory, claimedIndexes, readHistory } from './history.ts';
 
 /** Maximum transactions that one run reads from the RPC node. Claims that this service sent are not read. */
-const MAX_READ = 500;
+const MAX_READ = 100;
 const MAX_CONCURRENT_READS = 8;
 /**
  * Gap score of an epoch at which `attributeClaims` reads the bitmap of claimed leaves. A call that finds a missing claim in the history sets the
@@ -21,7 +21,7 @@ const MAX_CONCURRENT_READS = 8;
  * missing claim, even if a wallet fills the history with other transactions.
  */
 const MAX_GAP_SCORE = 20;
-const GAP_SCORE = { wholeHistory: 10, partOfHistory: 1 };
+const GAP_SCORE = { wholeHistory: 10, partOfHistory: 2 };
 const PAGES_PER_REQUEST = 99;
 
 const selectIndexes = statement<{ id: string; index: number }>(
@@ -67,11 +67,44 @@ export async function skipHistory(app: App, row: FollowedEpoch, slot: number): P
   if (last && last.slot > row.cursor_slot) await app.tx((tx) => moveCursor(tx, row.epoch, row.cursor, last, 0));
 }
 
+// Reads the pending attempts, which are few, and not the claims of the epoch, which may be a million.
+const selectPendingAmount = statement<{ amount: string }>(
+  'select_pending_claims_amount',
+  `select coalesce(sum(c.amount), 0)::text as amount from chain_attempts a join chain_transactions t on t.id = a.transaction_id
+   join claims c on c.id = case when t.kind = $2 then t.subject::uuid end
+   where a.state in ('signed', 'sent', 'confirmed') and c.epoch = $1 and c.state <> 'claimed'`,
+);
+
+/** Maximum time for which claims of this service that are pending may explain a difference between the chain and the database, ms. */
+const MAX_PENDING_MS = 10_000;
+/** The same time in intervals between two expiry checks. The shorter time counts. */
+const MAX_PENDING_RECHECKS = 10;
+
+/** Time at which each epoch was first seen with a difference that pending claims of this service may explain, and the claimed amount at that time. */
+const differences = perApp(() => new Map<number, { readonly claimed: bigint; readonly since: number }>());
+
+/**
+ * Returns whether pending claims of this service may explain why the chain has more claims than the database. Then the poll of the attempts stores
+ * these claims soon, and no history must be read: anybody can fill the history of an epoch account with other transactions.
+ */
+async function isProbablyOwn(app: App, { epoch, claimed }: FollowedEpoch, account: EpochAccount): Promise<boolean> {
+  const known = BigInt(claimed);
+  const pending = BigInt((await app.db.query(selectPendingAmount, [epoch, CLAIM.name]))[0]?.amount ?? '0');
+  const seen = app.state(differences);
+  if (account.claimed - known > pending) return false;
+  const before = seen.get(epoch);
+  const maxMs = Math.min(MAX_PENDING_MS, app.config.chain.submission.recheckMs * MAX_PENDING_RECHECKS);
+  if (before?.claimed === known) return performance.now() - before.since < maxMs;
+  seen.set(epoch, { claimed: known, since: performance.now() });
+  return true;
+}
+
 /**
  * Finds and stores the claims that are on the chain but not in the database. The transaction history gives the claimed leaves and the signatures of
  * the claims. If several calls find no missing claim in the history, the bitmap on the chain gives the claimed leaves, but no signatures.
  */
 export async function attributeClaims(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
+  if (await isProbablyOwn(app, row, account)) return;
   const addresses = addressesOf(row);
   const history = await readHistory(app, addresses.account, { signature: row.cursor, slot: row.cursor_slot });
   const { claimed, read } = await matchHistory(app, row, history);

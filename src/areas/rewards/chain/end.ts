@@ -5,8 +5,12 @@ import { closeEpoch, closePage, decodeEpoch, decodePage, type EpochAccount, page
 import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
 import { readAccounts } from './accounts.ts';
 import { addressesOf, type EpochAddresses, selectEpochAddresses } from './epoch-accounts.ts';
-import { SETTLE } from './settlement.ts';
 
+/**
+ * Pause scope of the transactions that end an epoch. It differs from the scope of roots, because an epoch with a wrong root must be settled while roots
+ * are paused.
+ */
+export const ENDS_SCOPE = 'epoch-ends';
 /** Delay before a retry when the chain state is not finalized yet, ms. */
 const RETRY_MS = 1_000;
 /** Delay before a retry when the simulation of the transaction failed, ms. */
@@ -21,8 +25,6 @@ interface EpochChainState {
   readonly final: EpochAccount | null;
   /** Epoch account at the commitment `confirmed`; null when the account does not exist. */
   readonly account: EpochAccount | null;
-  readonly state: string;
-  readonly opened: boolean;
 }
 
 async function readChainState(app: App, epoch: number): Promise<EpochChainState | null> {
@@ -34,55 +36,33 @@ async function readChainState(app: App, epoch: number): Promise<EpochChainState 
     readAccounts(app, 'confirmed', [addresses.account]),
   ]);
   const decode = ({ accounts }: typeof final) => decodeEpoch(addresses.program, accounts[0] ?? null);
-  return { addresses, final: decode(final), account: decode(confirmed), state: row.state, opened: row.opened };
+  return { addresses, final: decode(final), account: decode(confirmed) };
 }
 
-const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
+export const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
 const done: ComposeOutcome = { do: 'done', signature: null, slot: null };
 
 /** Logs the failed simulation and schedules a retry. There is no maximum number of retries, because each epoch must be settled or closed. */
-const refused: TransactionType['simulationFailed'] = async (app, subject, error) => {
+export const refused: NonNullable<TransactionType['simulationFailed']> = async (app, subject, error) => {
   app.log.warn({ subject, error }, 'the simulation of settling or closing an epoch failed; the transaction is retried');
   return wait(error.message, REFUSED_RETRY_MS);
 };
 
 /** Builds a transaction that settles or closes an epoch. Only the instruction `settleEpoch` needs the signature of the epoch authority. */
-function draft({ addresses }: EpochChainState, { vault, refund }: EpochAccount, by: typeof settleEpoch | typeof closeEpoch): TransactionDraft {
-  const { program, account: epochAccount, authority } = addresses;
+export function endingDraft(
+  { program, account: epochAccount, authority }: EpochAddresses,
+  { vault, refund }: EpochAccount,
+  by: typeof settleEpoch | typeof closeEpoch,
+): TransactionDraft {
   const signers = by === settleEpoch ? (['epochAuthority'] as const) : [];
   return { do: 'sign', feePayer: 'feePayer', signers, instructions: [by({ program, epochAccount, authority, vault, refund })], spends: [] };
 }
 
-/**
- * The transaction type that settles an epoch before its expiry. The unclaimed tokens in the vault return to the treasury. The transaction is not sent
- * before the root of the epoch is finalized on the chain.
- */
-export const epochSettle: TransactionType = {
-  ...SETTLE,
-  scope: 'roots',
-  afterFailure: 'again',
-  async compose(app, subject) {
-    const found = await readChainState(app, Number(subject));
-    if (!found || (found.state === 'settled' && !found.opened)) return done;
-    const { final, account, addresses } = found;
-    if (final && final.state !== 'open') return done;
-    if (!final || !account) return wait('the root is not finalized yet');
-    if (account.state !== 'open') return wait('the settlement is not finalized yet');
-    if (!app.chain.key('epochAuthority').publicKey.equals(addresses.authority)) {
-      return { do: 'manual', reason: `only the key ${addresses.authority.toBase58()} can settle this epoch, but epochAuthority is another key` };
-    }
-    return draft(found, account, settleEpoch);
-  },
-  simulationFailed: refused,
-  // The epoch is not settled in the database here. `followEpochs` settles the epoch in the database, after it has stored all claims of the epoch.
-  finalized: async (tx) => tx.enqueue(followEpochs, {}),
-  failed: async () => undefined,
-};
-
 /** The transaction type that closes the account of an expired or settled epoch. The unclaimed tokens in the vault return to the treasury. */
 export const epochClose: TransactionType = {
   name: 'epoch-close',
-  scope: 'roots',
+  scope: ENDS_SCOPE,
+  priority: 'roots',
   afterFailure: 'again',
   async compose(app, subject) {
     const found = await readChainState(app, Number(subject));
@@ -91,7 +71,7 @@ export const epochClose: TransactionType = {
     if (final?.state === 'closed') return done;
     if (!final || !account) return wait('the root is not finalized yet');
     if (account.state === 'closed') return wait('the closing of the epoch is not finalized yet');
-    return draft(found, account, closeEpoch);
+    return endingDraft(found.addresses, account, closeEpoch);
   },
   simulationFailed: refused,
   finalized: async (tx) => tx.enqueue(followEpochs, {}),
@@ -101,7 +81,8 @@ export const epochClose: TransactionType = {
 /** The transaction type that closes a bitmap page of a closed epoch and recovers the rent of the page. A subject is `<epoch>:<page>`. */
 export const epochPageClose: TransactionType = {
   name: 'epoch-page-close',
-  scope: 'roots',
+  scope: ENDS_SCOPE,
+  priority: 'roots',
   afterFailure: 'again',
   async compose(app, subject) {
     const [epoch = 0, page = 0] = subject.split(':').map(Number);

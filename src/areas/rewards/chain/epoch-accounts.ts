@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { build } from '../query-builder.ts';
 
@@ -35,6 +34,8 @@ export interface FollowedEpoch extends EpochAddressesRow {
   gaps: number;
   /** Number of claims that were stored since the history cursor last moved. */
   unread: number;
+  /** Whether the account has another root than the epoch. `root`, `total` and `leaves` are then those of the account. */
+  isOther: boolean;
   /** Whether the epoch account is settled or closed and the database has all its claims. */
   ended: boolean;
 }
@@ -65,11 +66,6 @@ export function addressesOf(row: EpochAddressesRow): EpochAddresses {
 export const ON_CHAIN = `(select jsonb_build_object('program', a.program, 'authority', a.authority, 'mint', a.mint, 'account', a.address, 'vault', a.vault,
   'claimed', a.claimed::text, 'claims', a.claims) from epoch_accounts a where a.epoch = e.epoch and a.opened_at is not null)`;
 
-/** Builds the query for the addresses of an epoch, its state, and whether its account was opened on the chain. */
+/** Builds the query for the stored addresses of an epoch. */
 export const selectEpochAddresses = (epoch: number) =>
-  build
-    .selectFrom('epoch_accounts as a')
-    .innerJoin('epochs as e', 'e.epoch', 'a.epoch')
-    .select(['a.epoch', 'a.program', 'a.authority', 'a.mint', 'a.vault', 'a.address', 'e.state'])
-    .select(sql<boolean>`a.opened_at is not null`.as('opened'))
-    .where('a.epoch', '=', epoch);
+  build.selectFrom('epoch_accounts').select(['epoch', 'program', 'authority', 'mint', 'vault', 'address']).where('epoch', '=', epoch);

@@ -1,8 +1,9 @@
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { retry, submit } from '#platform/solana/submission/index.ts';
-import { epochClose, epochPageClose, epochSettle } from './end.ts';
+import { epochClose, epochPageClose } from './end.ts';
 import { epochRoot } from './root.ts';
+import { epochSettle } from './settle.ts';
 
 /** Maximum epochs that one run expires, and maximum failed transactions that one run retries. */
 const MAX_PER_RUN = 100;

@@ -1,4 +1,5 @@
 import { coalesce } from '#lib/coalesce.ts';
+import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
@@ -21,7 +22,8 @@ const MAX_UNREAD = 500;
 
 const selectFollowed = statement<FollowedEpoch>(
   'select_followed_epochs',
-  `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, e.root, e.total::text, e.leaves, a.claimed::text, a.cursor,
+  `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, coalesce(a.other_root, e.root) as root,
+     coalesce(a.other_total, e.total)::text as total, coalesce(a.other_leaves, e.leaves) as leaves, a.other_root is not null as "isOther", a.claimed::text, a.cursor,
      a.cursor_slot::float8 as cursor_slot, a.gaps, a.claims - a.cursor_claims as unread, a.ended_at is not null as ended
    from epoch_accounts a join epochs e on e.epoch = a.epoch
    where a.opened_at is not null and a.closed_at is null and ($1::int is null or a.epoch = $1) order by a.epoch limit ${MAX_FOLLOWED}`,
@@ -81,6 +83,9 @@ async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch)
     );
     return;
   }
+  const hasNews = account.claimed > BigInt(row.claimed) || account.state !== 'open';
+  if (hasNews && !(await isOnSecond(app, row, account))) return;
+  if (row.isOther) return await followOther(app, row, account);
   let known = BigInt(row.claimed);
   if (account.claimed > known) {
     await attributeClaims(app, row, account);
@@ -90,4 +95,30 @@ async function follow(app: App, row: FollowedEpoch, { slot, raw }: FetchedEpoch)
   // The database may have newer claims than this RPC node. So the epoch is finished only when the database and the account have the same claimed
   // amount.
   if (account.claimed === known && account.state !== 'open') await finishEpoch(app, row, account);
+}
+
+/** Returns whether the second RPC node, if one is configured, shows the claims and the state of an account too. While it does not answer, the epoch waits. */
+async function isOnSecond(app: App, row: FollowedEpoch, account: EpochAccount): Promise<boolean> {
+  const { second } = app.chain;
+  if (second === null) return true;
+  const { account: address, program } = addressesOf(row);
+  try {
+    const other = decodeEpoch(program, (await second.account(address, 'finalized')).account);
+    return other !== null && other.claimed >= account.claimed && other.state === account.state;
+  } catch (err) {
+    if (!(err instanceof HttpError)) throw err;
+    app.log.warn({ err, epoch: row.epoch }, 'the second RPC node does not answer; the epoch is read in the next run');
+    return false;
+  }
+}
+
+/**
+ * Copies the state of an account with another root than the epoch. Stores only the sum of its claims, because the database does not have the leaves
+ * that were claimed.
+ */
+async function followOther(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
+  if (account.state === 'open') return;
+  const update = build.updateTable('epoch_accounts').set({ claimed: String(account.claimed) });
+  await app.tx((tx) => run(tx, update.where('epoch', '=', row.epoch).where('other_root', 'is not', null)));
+  await finishEpoch(app, row, account);
 }

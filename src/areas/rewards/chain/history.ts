@@ -1,4 +1,5 @@
 import type { App } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
 import { parseClaim } from '#platform/solana/distributor/index.ts';
 import type { FetchedTransaction, ParsedInstruction } from '#platform/solana/fetched-transaction.ts';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
@@ -8,10 +9,11 @@ import type { EpochAddresses } from './epoch-accounts.ts';
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
 /**
- * Maximum pages that one run reads from the history of an account. If the history has more pages, the run also reads the bitmap of claimed leaves.
+ * Maximum pages that one run reads from the history of an account. If the history has more pages, the run also reads the bitmap of claimed leaves,
+ * which is the proof of all claims, and the cursor moves to the newest transaction.
  */
-const MAX_PAGES = 20;
-/** Maximum transactions of an epoch account, oldest first, that are checked to find the transaction that opened the account. */
+const MAX_PAGES = 5;
+/** Maximum attempts of this service, and maximum other transactions, that are checked to find the transaction that opened an epoch account. */
 const MAX_SEARCHED = 20;
 
 /** First byte of the data of the program's instruction `open`. */
@@ -63,16 +65,28 @@ export function claimedIndexes(found: FetchedTransaction, { program, account }: 
   });
 }
 
+const selectAttempts = statement<{ signature: string }>(
+  'select_attempts_of_epoch_root',
+  `select a.signature from chain_transactions t join chain_attempts a on a.transaction_id = t.id
+   where t.kind = 'epoch-root' and t.subject = $1 order by a.n desc limit ${MAX_SEARCHED}`,
+);
+
 /**
- * Finds the transaction that opened the account of an epoch. Returns null when the RPC node does not have it. Checks the instructions of each
- * transaction, because an older transaction can name the address without opening the account.
+ * Finds the transaction that opened the account of an epoch: one of the attempts of this service, or, after a restore that lost them, one of the
+ * oldest transactions in the newest page of the account's history. Returns null when it is none of them. More of the history is not read: anybody can
+ * fill it with other transactions, and an epoch needs no signature to be open.
  */
-export async function findOpening(app: App, { program, account }: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
-  const { entries } = await readHistory(app, account, { signature: null, slot: 0 });
+export async function findOpening(app: App, { epoch, program, account }: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
   const opens = ({ accounts, data }: ParsedInstruction) => data[0] === OPEN && accounts[OPENED_EPOCH] === account.toBase58();
-  for (const { signature, slot } of entries.filter(({ failed }) => !failed).slice(0, MAX_SEARCHED)) {
-    const found = await app.chain.node.transaction(signature, 'finalized');
-    if (found && callsOf(found, program).some(opens)) return { signature, slot };
-  }
-  return null;
+  const check = async (signatures: readonly { readonly signature: string }[]) => {
+    for (const { signature } of signatures) {
+      const found = await app.chain.node.transaction(signature, 'finalized');
+      if (found?.outcome?.failed === false && callsOf(found, program).some(opens)) return { signature, slot: found.slot };
+    }
+    return null;
+  };
+  const own = await check(await app.db.query(selectAttempts, [String(epoch)]));
+  if (own) return own;
+  const listed = await app.chain.node.history(account, { limit: PAGE }, 'finalized');
+  return await check(listed.reverse().slice(0, MAX_SEARCHED));
 }

@@ -7,7 +7,7 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
 import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
-import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
+import { type ComposeOutcome, selectPause, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
@@ -18,11 +18,12 @@ import {
 } from '#platform/solana/tokens.ts';
 import { epochCommitted } from '../events.ts';
 import { build } from '../query-builder.ts';
+import { noteRestore, ROOTS_SCOPE } from '../restores/reconcile.ts';
 import { readAccounts, rentOf } from './accounts.ts';
 import { addressesOf, type EpochAddresses, type EpochAddressesRow } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
 import { isProgramOurs } from './program.ts';
-import { SETTLED_ERROR, settleUncommitted } from './settlement.ts';
+import { SETTLED_ERROR } from './settlement.ts';
 
 /** Delay before a retry when the root transaction cannot be sent at present, ms. */
 const REFUSED_RETRY_MS = 30_000;
@@ -85,7 +86,8 @@ const commitEpochs = statement<Committed>(
  */
 export const epochRoot: TransactionType = {
   name: 'epoch-root',
-  scope: 'roots',
+  scope: ROOTS_SCOPE,
+  priority: 'roots',
   afterFailure: 'again',
   compose,
   // The root transaction is retried until it lands, because every computed epoch must reach the chain. The error in the log alerts operators.
@@ -104,15 +106,15 @@ export const epochRoot: TransactionType = {
       tx.emit(epochCommitted, { epoch, root, total, leaves, signature, expiresAt: expires_at });
     }
   },
-  async failed(tx, failures) {
-    await settleUncommitted(
-      tx,
-      failures.map(({ subject }) => Number(subject)),
-    );
-  },
+  // The transaction type `epochSettle` settles an epoch whose root failed because a settlement was requested.
+  failed: async () => undefined,
 };
 
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
+  // The database may have been restored since this process started.
+  await noteRestore(app);
+  const paused = (await app.db.query(selectPause, [ROOTS_SCOPE]))[0];
+  if (paused) return { do: 'wait', ms: REFUSED_RETRY_MS, reason: paused.reason };
   const [epoch] = await run(app.db, selectEpoch(Number(subject)));
   if (!epoch) return { do: 'manual', reason: `epoch ${subject} does not exist` };
   if (epoch.state === 'settled') return { do: 'fail', error: SETTLED_ERROR };

@@ -21,7 +21,7 @@ import { followEpoch } from '../chain/follow.ts';
 import { SETTLED_ERROR } from '../chain/settlement.ts';
 import { isBeingOpened } from './pages.ts';
 import { RELAY_MARGIN } from './request.ts';
-import type { ClaimState } from './rows.ts';
+import { CLAIM, type ClaimState } from './rows.ts';
 import { checkOpening } from './token-accounts.ts';
 
 /** Delay before a retry when the RPC node does not have the needed chain state yet, ms. */
@@ -66,7 +66,7 @@ export async function compose(app: App, subject: string): Promise<TransactionDra
   const wallet = parseAddress(claim.wallet);
   const pageKey = pageAddress(addresses.program, addresses.account, pageOf(claim.index));
   const destination = associatedTokenAddress(wallet, addresses.mint);
-  const { accounts } = await readAccounts(app, 'confirmed', [addresses.account, pageKey, destination]);
+  const { accounts } = await readAccounts(app, 'confirmed', [addresses.account, pageKey, destination], CLAIM.priority);
   const [epochAccount = null, pageAccount = null, tokenAccount = null] = accounts;
   const account = decodeEpoch(addresses.program, epochAccount);
   if (isBitSet(addresses, pageAccount, claim.index)) return await alreadyClaimed(app, claim, addresses, pageKey);
@@ -87,7 +87,7 @@ function isBitSet({ program }: EpochAddresses, raw: FetchedAccount, index: numbe
  * the signature of this transaction.
  */
 async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochAddresses, pageKey: Address): Promise<ComposeOutcome> {
-  const { accounts } = await readAccounts(app, 'finalized', [pageKey]);
+  const { accounts } = await readAccounts(app, 'finalized', [pageKey], CLAIM.priority);
   if (!isBitSet(addresses, accounts[0] ?? null, claim.index)) return wait('the leaf is claimed but not finalized yet');
   await followEpoch(app, claim.epoch);
   const now = (await app.db.query(selectToCompose, [claim.id]))[0];
@@ -101,7 +101,7 @@ async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochA
  * at `finalized`; otherwise the claim waits.
  */
 async function epochEnded(app: App, { program, account }: EpochAddresses): Promise<ComposeOutcome> {
-  const { accounts } = await readAccounts(app, 'finalized', [account]);
+  const { accounts } = await readAccounts(app, 'finalized', [account], CLAIM.priority);
   return decodeEpoch(program, accounts[0] ?? null)?.state === 'open'
     ? wait('the end of the epoch is not finalized yet')
     : { do: 'fail', error: SETTLED_ERROR };

@@ -5,8 +5,12 @@ import { leafHash, verifyWithMerkletreejs } from '#lib/merkle.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { retry, submit } from '#platform/solana/submission/index.ts';
+import { pendingOf, retry, submit } from '#platform/solana/submission/index.ts';
+import { refuseParked } from './parking.ts';
 import { CLAIM, type ClaimRow, insertClaim, lockClaim, requeueClaim } from './rows.ts';
+
+/** Maximum claims of a wallet that wait to be signed or are in flight. */
+const MAX_PENDING = 100;
 
 /** Time before the expiry of an epoch during which no claim is sent, because a claim might land after the expiry. */
 export const RELAY_MARGIN = `interval '10 minutes'`;
@@ -38,7 +42,7 @@ export interface ClaimRequest {
  * failed, retries that claim.
  * @returns the id of the claim
  * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
- * expired or not committed
+ * expired or not committed; 429 when the wallet has too many claims in flight, or the claim is parked after repeated failures
  */
 export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest): Promise<string> {
   const leaf = (await tx.query(selectLeaf, [epoch, wallet]))[0];
@@ -49,16 +53,20 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
   if (existing && existing.state !== 'failed') return existing.state === 'claimed' ? refuseClaimed(existing) : existing.id;
   refuseClosed(epoch, leaf);
 
+  if ((await pendingOf(tx, wallet)) >= MAX_PENDING) {
+    throw fail(429, `the wallet has ${MAX_PENDING} claims in flight; request the next one when one of them is finished`, { 'Retry-After': '5' });
+  }
   const nodes = Buffer.concat([...proof]);
   if (existing) {
+    await refuseParked(tx, existing.id, epoch);
     await run(tx, requeueClaim(existing.id, nodes));
-    await retry(tx, CLAIM, [existing.id]);
+    await retry(tx, CLAIM, [existing.id], { keepFailures: true });
     return existing.id;
   }
   const id = newId();
   const inserted = await tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]);
   if (inserted.length > 0) {
-    await submit(tx, CLAIM, [id]);
+    await submit(tx, CLAIM, [id], { caller: wallet });
     return id;
   }
   // The insert returned no row, because a concurrent request inserted the claim and committed first.

@@ -10,10 +10,10 @@ export const CLAIM_STATES = ['queued', 'submitted', 'confirmed', 'claimed', 'fai
 export type ClaimState = (typeof CLAIM_STATES)[number];
 
 /**
- * Name of the transaction type of claims. It is declared in this file, because `transaction-type.ts` imports this file, so an import from
+ * Name and class of the transaction type of claims. They are declared in this file, because `transaction-type.ts` imports this file, so an import from
  * `transaction-type.ts` would be circular.
  */
-export const CLAIM = { name: 'claim' };
+export const CLAIM = { name: 'claim', priority: 'claims' } as const;
 
 /** A claim, as the database stores it. Amounts: base units as text. */
 export interface ClaimRow {

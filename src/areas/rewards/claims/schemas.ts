@@ -69,7 +69,17 @@ export const SettleRequest = z
       .min(1)
       .max(400)
       .meta({ description: 'Epoch numbers: UTC days since 1970-01-01.', example: [20_777] }),
+    root: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits')
+      .optional()
+      .meta({
+        description:
+          'Root of the epoch on the chain, hex. Only for one epoch: settles this root although the database has another root. The error 409 names the root.',
+        example: '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293',
+      }),
   })
+  .refine(({ epochs, root }) => root === undefined || epochs.length === 1, { path: ['root'], message: 'must be given with one epoch only' })
   .meta({ id: 'SettleRequest' });
 
 /** The given epochs, each settled off-chain or being settled. */
@@ -78,7 +88,7 @@ export const Settlements = z
     epochs: z.array(
       z.strictObject({
         epoch: EpochNumber,
-        status: z.enum(['settled', 'settling']).meta({ description: 'settling: the settlement on the chain is not finalized yet.' }),
+        status: z.enum(['settled', 'settling']).meta({ description: 'settling: the epoch can still change on the chain.' }),
         settledAt: Instant.nullable(),
       }),
     ),

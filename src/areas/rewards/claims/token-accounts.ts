@@ -38,7 +38,7 @@ export async function checkOpening(
   if (opened && opened.cause !== claim.id) {
     return opened.over ? openFirst : { do: 'wait', ms: 1_000, reason: 'another claim of the wallet is opening the token account' };
   }
-  return (await outflowLeft(app, TOKEN_ACCOUNTS)) < rent ? openFirst : null;
+  return (await outflowLeft(app, TOKEN_ACCOUNTS, 'claims')) < rent ? openFirst : null;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 import { claimSubmitted } from '../events.ts';
 import { compose, EXPIRED, RETRY_MS } from './compose.ts';
 import { recordPageOpening } from './pages.ts';
+import { failureDelayMs } from './parking.ts';
 import { CLAIM } from './rows.ts';
 import { confirmClaims, failClaims, finishClaims, retractClaims } from './settlement.ts';
 import { deleteOpening, OPEN_FIRST, recordOpening } from './token-accounts.ts';
@@ -57,6 +58,7 @@ export const claim: TransactionType = {
   ...CLAIM,
   scope: 'claims',
   afterFailure: 'again',
+  failureDelayMs,
   compose,
   async simulationFailed(_app, _subject, error): Promise<ComposeOutcome | undefined> {
     const known = programError(error);

@@ -1,7 +1,7 @@
 import type { Tx } from '#platform/db/transaction.ts';
 import { submit } from '#platform/solana/submission/index.ts';
 import { epochRoot } from '../chain/root.ts';
-import { markSettled } from '../chain/settlement.ts';
+import { SETTLE } from '../chain/settlement.ts';
 import { epochComputed } from '../events.ts';
 
 /** A computed epoch. The transaction that stores its leaves, total and root has not committed yet. */
@@ -19,12 +19,12 @@ interface ComputedEpoch {
 }
 
 /**
- * Emits the event of a computed epoch. If a settlement was requested, settles the epoch in the same transaction. Otherwise submits the root of the
- * epoch, if it has leaves.
+ * Emits the event of a computed epoch. If a settlement was requested, submits the settlement. Otherwise submits the root of the epoch, if it has
+ * leaves.
  */
 export async function onComputed(tx: Tx, computed: ComputedEpoch): Promise<void> {
   const { epoch, state, leaves, total, undistributed, root } = computed;
   tx.emit(epochComputed, { epoch, status: state, leaves, total, undistributed, root });
-  if (computed.settleRequested) await markSettled(tx, [epoch]);
+  if (computed.settleRequested) await submit(tx, SETTLE, [String(epoch)]);
   else if (state === 'computed') await submit(tx, epochRoot, [String(epoch)]);
 }

@@ -4,6 +4,7 @@ import { WALLET_BYTES } from '#lib/merkle.ts';
 import { decodeBase58 } from '#lib/scalars.ts';
 import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import { MAX_AMOUNT } from '../rules.ts';
+import { NEVER_WALLETS } from './never-wallets.ts';
 
 /** Maximum rows of one import. */
 const MAX_ROWS = 1_000_000;
@@ -26,6 +27,11 @@ export const ImportHeader = z.strictObject({
     .min(0)
     .max(2 ** 31 - 1)
     .meta({ description: 'The epoch: UTC days since 1970-01-01. The day must have ended.', example: 20_777 }),
+  overLimits: z.boolean().optional().meta({
+    description:
+      'Confirms that the total exceeds the pool, or that an amount exceeds the cap of the rules in force. Needs an admin token with the scope money; an internal token is refused.',
+    example: false,
+  }),
   root: Root.optional().meta({ description: 'Root that the caller computed, hex. The import is refused when the service computes another root.' }),
 });
 export type ImportHeader = z.output<typeof ImportHeader>;
@@ -35,6 +41,8 @@ export interface Distribution {
   readonly header: ImportHeader | null;
   readonly rows: number;
   readonly total: bigint;
+  /** The largest amount of a row. */
+  readonly largest: bigint;
   /** SHA-256 over all rows in their order. Each row is hashed as its wallet (32 bytes) followed by its amount (u64 LE). */
   readonly hash: Uint8Array;
   readonly pages: number;
@@ -67,6 +75,7 @@ function readRow(value: unknown): DistributionRow | string {
   const key = typeof wallet === 'string' && wallet.length <= 44 ? decodeBase58(wallet) : null;
   if (typeof wallet !== 'string' || key?.length !== WALLET_BYTES) return 'wallet must be a wallet address (base58 of 32 bytes)';
   if (typeof amount !== 'string' || !/^(?:0|[1-9]\d{0,19})$/.test(amount)) return 'amount must be a whole number of base units as text';
+  if (NEVER_WALLETS.has(wallet)) return 'wallet must be able to claim, but it is a program or another fixed address of the chain';
   const units = BigInt(amount);
   if (units === 0n || units > MAX_AMOUNT) return `amount must be more than 0 and at most ${MAX_AMOUNT}`;
   return { wallet, key, amount, units };
@@ -86,6 +95,7 @@ export class DistributionReader {
   #amounts: string[] = [];
   #header: ImportHeader | null = null;
   #total = 0n;
+  #largest = 0n;
   #rows = 0;
   #line = 0;
   #rest = '';
@@ -143,6 +153,7 @@ export class DistributionReader {
       header: this.#header,
       rows: this.#rows,
       total: this.#total,
+      largest: this.#largest,
       hash: this.#hash.digest(),
       pages: this.#pages.length,
       errors: this.#offences,
@@ -165,6 +176,7 @@ export class DistributionReader {
     this.#wallets.push(wallet);
     this.#amounts.push(amount);
     this.#total += units;
+    if (units > this.#largest) this.#largest = units;
     this.#rows++;
     if (this.#wallets.length === PAGE_ROWS) this.#turn();
   }

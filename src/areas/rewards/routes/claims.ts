@@ -21,10 +21,11 @@ export const postClaim = route({
     'The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this wait to 5 s). ' +
     'After that it returns 202, and the event `claim_confirmed` or `claim_failed` reports the outcome. A repeated request returns the same claim; a failed claim is retried. ' +
     'Fails with 409 when the reward is claimed already (the error names the transaction), settled off-chain, not committed, ' +
-    'expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first.',
+    'expired (relaying ends 10 minutes before the expiry), or when the wallet must open a token account first. ' +
+    'Fails with 429 and `Retry-After` when the wallet has too many claims in flight, or when the claim failed on the chain several times.',
   body: ClaimBody,
   returns: { 200: ClaimReceipt, 202: ClaimReceipt },
-  fails: [404, 409],
+  fails: [404, 409, 429],
   idempotent: true,
   async handler({ app, wallet, body, ctx, once }) {
     const proof = body.proof.map((node) => Buffer.from(node, 'hex'));

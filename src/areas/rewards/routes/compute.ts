@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
+import { z } from 'zod';
 import { unavailable } from '#lib/errors.ts';
+import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { jsonOrStream, reply, route } from '#platform/http/route.ts';
 import { awaitEpoch } from '../epochs/epochs.ts';
@@ -43,26 +45,33 @@ export const postImport = route({
   summary: 'Import an epoch that was computed elsewhere',
   description:
     'Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. ' +
-    'NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force. ' +
+    'NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force, and each amount at most the cap; an operator can confirm more with `overLimits`. ' +
+    'Programs and their accounts are refused as wallets. Above the amount in APPROVALS the response is 202 with an approval, and the import starts when a second token approves it. ' +
     'If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. ' +
     'A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.',
   body: jsonOrStream(ImportRequest, 'application/x-ndjson', MAX_UPLOAD_BYTES),
-  returns: { 200: EpochView, 201: EpochView, 202: EpochView },
+  returns: { 200: EpochView, 201: EpochView, 202: z.union([EpochView, ApprovalView]) },
   fails: [409],
-  handler: async ({ app, body, ctx }) => {
+  handler: async ({ app, admin, body, ctx }) => {
+    // Admin tokens and internal tokens have different names.
+    const by = { name: admin, isOperator: app.config.adminTokens.some(({ name }) => name === admin) };
     const waitMs = preferredWaitMs(ctx, IMPORT_MS);
     if (body instanceof Readable) {
       const upload = { encoding: ctx.get('Content-Encoding').trim(), length: ctx.request.length ?? null };
-      return answer(await readUpload(app, body, upload, (read, reader) => importDistribution(app, read, (number) => reader.page(number), waitMs)));
+      return answer(
+        await readUpload(app, body, upload, (read, reader) => importDistribution(app, read, (number) => reader.page(number), waitMs, by)),
+      );
     }
     const { distribution, ...header } = body;
     const reader = new DistributionReader((row) => `distribution[${row}]`);
     for (const [i, row] of distribution.entries()) reader.row(row, i);
-    return answer(await importDistribution(app, { ...reader.finish(), header }, async (number) => reader.page(number), waitMs));
+    return answer(await importDistribution(app, { ...reader.finish(), header }, async (number) => reader.page(number), waitMs, by));
   },
 });
 
-function answer({ outcome, epoch }: ImportResult) {
+function answer(result: ImportResult) {
+  if (result.outcome === 'waiting') return reply(202, presentApproval(result.approval), { Location: `/admin/approvals/${result.approval.id}` });
+  const { outcome, epoch } = result;
   const status = ({ created: 201, existing: 200, building: 202 } as const)[outcome];
   return reply(status, epochView(epoch), locationOf(epoch.epoch));
 }

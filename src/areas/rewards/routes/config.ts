@@ -1,6 +1,7 @@
 import { expectedVersions, versionTag } from '#areas/arcade';
+import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { putRules, readRules } from '../config.ts';
+import { readRules, requestRules } from '../config.ts';
 import { configView } from '../present.ts';
 import { RewardsConfig, RulesRequest } from '../schemas.ts';
 
@@ -22,12 +23,14 @@ export const putConfig = route({
   summary: 'Set the reward rules',
   description:
     'The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps the rules of that time. ' +
-    'The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change.',
+    'The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change. ' +
+    'A higher pool or cap above the amount in APPROVALS gets the response 202 with an approval, and the rules are stored when a second token approves them.',
   body: RulesRequest,
-  returns: { 200: RewardsConfig },
+  returns: { 200: RewardsConfig, 202: ApprovalView },
   fails: [412],
-  handler: async ({ app, body, ctx }) => {
-    const stored = await app.tx((tx) => putRules(tx, body, expectedVersions(ctx)));
+  handler: async ({ app, admin, body, ctx }) => {
+    const stored = await app.tx((tx) => requestRules(app, tx, body, expectedVersions(ctx), admin));
+    if ('requestedBy' in stored) return reply(202, presentApproval(stored), { Location: `/admin/approvals/${stored.id}` });
     return reply(200, configView(app, stored), { ETag: versionTag(stored.version) });
   },
 });

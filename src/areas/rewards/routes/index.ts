@@ -1,3 +1,4 @@
+import { restoreRoutes } from '../restores/routes.ts';
 import { getClaim, getOwnClaims, postClaim } from './claims.ts';
 import { postImport, postTrigger } from './compute.ts';
 import { configRoutes, putConfig } from './config.ts';
@@ -9,5 +10,5 @@ import { walletRoutes } from './wallets.ts';
 export const rewardRoutes = {
   public: [...epochRoutes, ...walletRoutes, ...configRoutes, getClaim],
   session: [getOwnClaims, postClaim],
-  admin: [postTrigger, putConfig, postImport, postSettledOffChain],
+  admin: [postTrigger, putConfig, postImport, postSettledOffChain, ...restoreRoutes],
 };

@@ -21,6 +21,11 @@ import { Migration0020RoundLists } from './0020-round-lists.ts';
 import { Migration0021QuestChecks } from './0021-quest-checks.ts';
 import { Migration0022Administration } from './0022-administration.ts';
 import { Migration0023RefusedBurns } from './0023-refused-burns.ts';
+import { Migration0030LaneScans } from './0030-lane-scans.ts';
+import { Migration0031SlowPolls } from './0031-slow-polls.ts';
+import { Migration0032Priorities } from './0032-priorities.ts';
+import { Migration0034RestoredRoots } from './0034-restored-roots.ts';
+import { Migration0035Approvals } from './0035-approvals.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -50,4 +55,9 @@ export const migrations = [
   { name: '0021-quest-checks', class: Migration0021QuestChecks },
   { name: '0022-administration', class: Migration0022Administration },
   { name: '0023-refused-burns', class: Migration0023RefusedBurns },
+  { name: '0030-lane-scans', class: Migration0030LaneScans },
+  { name: '0031-slow-polls', class: Migration0031SlowPolls },
+  { name: '0032-priorities', class: Migration0032Priorities },
+  { name: '0034-restored-roots', class: Migration0034RestoredRoots },
+  { name: '0035-approvals', class: Migration0035Approvals },
 ];

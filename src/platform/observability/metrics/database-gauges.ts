@@ -1,6 +1,8 @@
 import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { eventStreamKey, readTail } from '#platform/events/redis-stream.ts';
+import { leftOf, SOL } from '#platform/solana/submission/outflows.ts';
+import { PRIORITIES, type Priority } from '#platform/solana/submission/priorities.ts';
 import { ageSeconds, countRows, type GaugeRow, MAX_COUNTED, queryForGauges, readSamples } from './sql-gauges.ts';
 
 /**
@@ -35,10 +37,9 @@ const chainTransactions = statement<GaugeRow>(
    select jsonb_build_object('chain_oldest_in_flight_seconds', coalesce(
      (select ${ageSeconds('signed_at')} from chain_attempts where state in ('signed', 'sent', 'confirmed') order by signed_at limit 1), 0)), null`,
 );
-const outflows = statement<{ asset: string; reserved: number }>(
+const outflows = statement<{ asset: string; priority: Priority; reserved: string }>(
   'metrics_outflows',
-  `select a.asset, coalesce(o.reserved, 0)::float8 as reserved
-   from unnest($1::text[]) as a(asset) left join chain_outflows o on o.day = (select app_day()) and o.asset = a.asset`,
+  `select asset, priority, reserved::text from chain_outflows where day = (select app_day()) and asset = any($1::text[])`,
 );
 
 /** Reads backlogs and failures from the platform's tables. */
@@ -52,6 +53,8 @@ export const databaseGauges: GaugeReader = {
     coinop_chain_transactions: `Solana transactions by state, up to ${MAX_COUNTED} each: queued, in_flight (signed, not final), manual (needs an operator), failed (within a day).`,
     coinop_chain_oldest_in_flight_seconds: 'Time since the oldest in-flight transaction was signed; 0 when none is in flight.',
     coinop_chain_outflow: 'Amount that was sent or reserved for sending in the current UTC day, by asset: lamports or base units.',
+    coinop_chain_sol_left:
+      'Lamports that each class of transactions can still spend in the current UTC day, without the reserves of the other classes.',
     coinop_chain_outflow_limit: 'Daily limit of the outflow, by asset: lamports or base units.',
   },
   async read(app) {
@@ -78,9 +81,14 @@ async function readOutflows(app: App): Promise<GaugeSample[]> {
     ...(usdcMint ? [{ name: 'usdc', asset: usdcMint, limit: dailyLimits.usdc }] : []),
   ];
   const rows = await queryForGauges(app, outflows, [assets.map(({ asset }) => asset)]);
-  const reserved = new Map(rows.map((row) => [row.asset, row.reserved]));
-  return assets.flatMap(({ name, asset, limit }) => [
-    { name: 'coinop_chain_outflow', labels: { asset: name }, value: reserved.get(asset) ?? 0 },
-    { name: 'coinop_chain_outflow_limit', labels: { asset: name }, value: Number(limit) },
-  ]);
+  const spentOf = (wanted: string) =>
+    rows.filter(({ asset }) => asset === wanted).map(({ priority, reserved }) => [priority, BigInt(reserved)] as const);
+  const sol = new Map(spentOf(SOL));
+  return [
+    ...assets.flatMap(({ name, asset, limit }) => [
+      { name: 'coinop_chain_outflow', labels: { asset: name }, value: Number(spentOf(asset).reduce((sum, [, amount]) => sum + amount, 0n)) },
+      { name: 'coinop_chain_outflow_limit', labels: { asset: name }, value: Number(limit) },
+    ]),
+    ...PRIORITIES.map((priority) => ({ name: 'coinop_chain_sol_left', labels: { priority }, value: Number(leftOf(app, SOL, sol, priority)) })),
+  ];
 }

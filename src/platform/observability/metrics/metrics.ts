@@ -151,6 +151,13 @@ const rpcRequests = new Histogram({
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
   registers,
 });
+const rpcWaits = new Histogram({
+  name: 'coinop_chain_rpc_wait_seconds',
+  help: 'Time for which RPC requests waited for the request budget, by rank (urgent, normal, background). Requests that did not wait are left out.',
+  labelNames: ['rank'] as const,
+  buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 10],
+  registers,
+});
 
 const secondsSince = (started: number) => (performance.now() - started) / 1_000;
 
@@ -274,6 +281,9 @@ export function observeAttempts(kind: string, outcome: string, agesMs: readonly 
   if (outcome !== 'confirmed' && outcome !== 'finalized') return;
   for (const age of agesMs) confirmations.observe({ kind, stage: outcome }, age / 1_000);
 }
+
+/** Records the time for which an RPC request waited for the request budget. */
+export const observeRpcWait = (rank: string, ms: number): void => rpcWaits.observe({ rank }, ms / 1_000);
 
 /** Sends an RPC request and records its duration and outcome. */
 export async function observeRpc(method: string, send: () => Promise<Response>): Promise<Response> {

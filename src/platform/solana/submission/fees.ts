@@ -3,6 +3,8 @@ import { type App, perApp } from '#platform/app.ts';
 
 /** Fee per signature, lamports. */
 const SIGNATURE_FEE = 5_000n;
+/** Minimum fee of a transaction, lamports. */
+export const MINIMUM_FEE = SIGNATURE_FEE;
 /** Maximum compute units per transaction. */
 export const MAX_UNITS = 1_400_000;
 /**

@@ -2,12 +2,13 @@
 
 export { type ListedTransaction, listTransactions } from './listing.ts';
 export { retryManual } from './manual.ts';
-export { outflowLeft, type PendingSpend, pendingSpends, TOKEN_ACCOUNTS } from './outflows.ts';
-export { pause, resume, selectPause } from './pauses.ts';
+export { outflowLeft, type PendingSpend, pendingSpends, SOL, TOKEN_ACCOUNTS } from './outflows.ts';
+export { contradictionScope, EVERYTHING, pause, resume, selectContradictions, selectPause } from './pauses.ts';
 export { pollPending } from './poll.ts';
+export { PRIORITIES, type Priority } from './priorities.ts';
 export { signAndSend } from './sign.ts';
 export { type SubmissionStatus, subjectsBySignature, submissionOf, submissionStatuses } from './status.ts';
-export { enqueueDue, retry, submit } from './submit.ts';
+export { type Cause, enqueueDue, pendingOf, retry, submit } from './submit.ts';
 export type {
   ChainError,
   ComposeOutcome,

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import { fail } from '#lib/errors.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { signTransaction } from './jobs.ts';
+import { enqueueSigning } from './jobs.ts';
 import { type ListedTransaction, readTransaction } from './listing.ts';
 import { build } from './rows.ts';
 
 const lockTransaction = (id: string) =>
   build
     .selectFrom('chain_transactions')
-    .select(['state', sql<string | null>`error->>'message'`.as('reason')])
+    .select(['state', 'priority', 'rank', sql<string | null>`error->>'message'`.as('reason')])
     .where('id', '=', id)
     .forUpdate();
 
@@ -53,7 +53,7 @@ export async function retryManual(tx: Tx, id: string): Promise<ListedTransaction
       throw fail(409, `the transaction may have landed: attempt ${attempt.signature} is ${attempt.state} and not proven expired: ${row.reason}`);
     }
     await run(tx, requeue(id));
-    tx.enqueue(signTransaction, { id });
+    enqueueSigning(tx, { id, priority: row.priority, rank: row.rank });
   }
   const listed = await readTransaction(tx, id);
   if (!listed) throw new Error('the row of the transaction disappeared between two statements');

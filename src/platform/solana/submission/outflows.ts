@@ -1,39 +1,56 @@
 import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { PRIORITIES, type Priority } from './priorities.ts';
 import type { Spend, TransactionType } from './transaction-type.ts';
 
+/** Asset name for lamports. */
+export const SOL = 'sol';
 /**
  * Asset name for the lamports that the service spends on opening token accounts of wallets. This asset has its own daily limit, and its amounts also
  * count against the limit of `sol`.
  */
 export const TOKEN_ACCOUNTS = 'token-accounts';
 
+/** The classes that spend an asset and have a reserve in its daily limit. The other assets have no reserves, because wallets cannot use them up. */
+const RESERVED_FOR: Readonly<Record<string, readonly Priority[]>> = { [SOL]: PRIORITIES, [TOKEN_ACCOUNTS]: ['payouts', 'claims'] };
+
 /** Returns the daily limit of an asset in base units; null for an asset that the service must not spend. */
 function dailyLimitOf({ config }: App, asset: string): bigint | null {
   const { dailyLimits, tokenAccounts, rewardMint, usdcMint } = config.chain;
-  if (asset === 'sol') return dailyLimits.sol;
+  if (asset === SOL) return dailyLimits.sol;
   if (asset === TOKEN_ACCOUNTS) return tokenAccounts.dailyBudget;
   if (asset === rewardMint) return dailyLimits.reward;
   return asset === usdcMint ? dailyLimits.usdc : null;
 }
 
-// Reserves an amount of one asset. The caller runs this statement for one asset after the other, in the order of asset names: each run locks a row
-// until the commit, and a fixed order avoids deadlocks.
-const reserveOne = statement<{ day: number }>(
-  'reserve_outflow',
-  `insert into chain_outflows as o (day, asset, reserved) select $3::int, $1, $2::numeric where $2::numeric <= $4::numeric
-   on conflict (day, asset) do update set reserved = o.reserved + excluded.reserved where o.reserved + excluded.reserved <= $4::numeric
-   returning day`,
+/** Returns the reserve of each class in the daily limit of an asset, base units. Only the class itself can spend its reserve. */
+function reservesOf(app: App, asset: string): Map<Priority, bigint> {
+  const limit = dailyLimitOf(app, asset) ?? 0n;
+  const { reserves } = app.config.chain;
+  return new Map((RESERVED_FOR[asset] ?? []).map((priority) => [priority, (limit * BigInt(reserves[priority])) / 100n]));
+}
+
+// The lock serializes the reservations of an asset, so that each one sees the amounts of all committed ones. Locking all assets of an attempt in the
+// order of their names avoids deadlocks.
+const lockAssets = statement<{ day: number; locks: number }>(
+  'lock_outflows',
+  `with locks as materialized (
+     select pg_advisory_xact_lock(hashtextextended('outflow:' || asset, 0)) from unnest($1::text[]) with ordinality as a(asset, n) order by n)
+   select app_day() as day, (select count(*)::int from locks) as locks`,
 );
-const selectToday = statement<{ day: number }>('outflow_day', 'select app_day() as day');
+const selectSpent = statement<{ asset: string; priority: Priority; reserved: string }>(
+  'read_outflows',
+  'select asset, priority, reserved::text from chain_outflows where day = coalesce($2::int, app_day()) and asset = any($1::text[])',
+);
+const reserveOne = statement(
+  'reserve_outflow',
+  `insert into chain_outflows as o (day, asset, priority, reserved) values ($1, $2, $3, $4::numeric)
+   on conflict (day, asset, priority) do update set reserved = o.reserved + excluded.reserved`,
+);
 const releaseOne = statement(
   'release_outflow',
-  `update chain_outflows set reserved = greatest(0, reserved - $3::numeric) where day = $1 and asset = $2`,
-);
-const selectReserved = statement<{ reserved: string }>(
-  'read_outflow',
-  'select reserved::text from chain_outflows where day = app_day() and asset = $1',
+  `update chain_outflows set reserved = greatest(0, reserved - $4::numeric) where day = $1 and asset = $2 and priority = $3`,
 );
 
 /** Adds up the spends per asset. Returns one spend per asset, sorted by asset name. */
@@ -46,7 +63,7 @@ export function sumByAsset(spends: readonly Spend[]): Spend[] {
     .sort((a, b) => (a.asset < b.asset ? -1 : 1));
 }
 
-/** Thrown when a spend would exceed the daily limit of its asset. It rolls the database transaction back. */
+/** Thrown when a spend would exceed the part of an asset's daily limit that a class may spend. It rolls the database transaction back. */
 export class DailyLimitReached extends Error {
   readonly asset: string;
   constructor(asset: string) {
@@ -56,31 +73,51 @@ export class DailyLimitReached extends Error {
   }
 }
 
+/** Reads the amount of an asset that a class may still spend on a UTC day. */
+async function readLeft(app: App, db: Queryable, asset: string, priority: Priority, day: number | null): Promise<bigint> {
+  const rows = await db.query(selectSpent, [[asset], day]);
+  return leftOf(app, asset, new Map(rows.map((row) => [row.priority, BigInt(row.reserved)])), priority);
+}
+
+/**
+ * Returns the amount of an asset that a class may still spend: the rest of the limit, less the unspent reserves of the other classes.
+ * @param spent the amount that each class has spent or reserved today
+ */
+export function leftOf(app: App, asset: string, spent: ReadonlyMap<Priority, bigint>, priority: Priority): bigint {
+  let left = dailyLimitOf(app, asset) ?? 0n;
+  for (const amount of spent.values()) left -= amount;
+  for (const [other, reserve] of reservesOf(app, asset)) {
+    const unspent = reserve - (spent.get(other) ?? 0n);
+    if (other !== priority && unspent > 0n) left -= unspent;
+  }
+  return left > 0n ? left : 0n;
+}
+
 /**
  * Reserves the spends of an attempt against the daily limits.
+ * @param priority the class of the transaction
  * @returns the UTC day to which the spends are charged
- * @throws DailyLimitReached when a limit would be exceeded
+ * @throws DailyLimitReached when a limit would be exceeded, or when the amount is reserved for other classes
  */
-export async function reserveOutflows(app: App, tx: Tx, spends: readonly Spend[]): Promise<number> {
-  const day = (await tx.query(selectToday))[0]?.day;
+export async function reserveOutflows(app: App, tx: Tx, priority: Priority, spends: readonly Spend[]): Promise<number> {
+  const sums = sumByAsset(spends);
+  const day = (await tx.query(lockAssets, [sums.map(({ asset }) => asset)]))[0]?.day;
   if (day === undefined) throw new Error('the database returned no day');
-  for (const { asset, amount } of sumByAsset(spends)) {
-    const rows = await tx.query(reserveOne, [asset, String(amount), day, String(dailyLimitOf(app, asset) ?? -1n)]);
-    if (rows.length === 0) throw new DailyLimitReached(asset);
+  for (const { asset, amount } of sums) {
+    if ((await readLeft(app, tx, asset, priority, day)) < amount) throw new DailyLimitReached(asset);
+    await tx.query(reserveOne, [day, asset, priority, String(amount)]);
   }
   return day;
 }
 
-/** Releases the reserved spends of an attempt. Precondition: the attempt expired, or failed on the chain. */
-export async function releaseOutflows(tx: Tx, day: number, spends: readonly Spend[]): Promise<void> {
-  for (const { asset, amount } of sumByAsset(spends)) await tx.query(releaseOne, [day, asset, String(amount)]);
+/** Releases reserved spends. Precondition: the attempt expired, or failed on the chain. */
+export async function releaseOutflows(tx: Tx, day: number, priority: Priority, spends: readonly Spend[]): Promise<void> {
+  for (const { asset, amount } of sumByAsset(spends)) await tx.query(releaseOne, [day, asset, priority, String(amount)]);
 }
 
-/** Returns the remaining limit of an asset for the current UTC day, base units. */
-export async function outflowLeft(app: App, asset: string): Promise<bigint> {
-  const reserved = BigInt((await app.db.query(selectReserved, [asset]))[0]?.reserved ?? '0');
-  const limit = dailyLimitOf(app, asset) ?? 0n;
-  return limit > reserved ? limit - reserved : 0n;
+/** Returns the amount of an asset that a class may still spend on the current UTC day, base units. */
+export async function outflowLeft(app: App, asset: string, priority: Priority): Promise<bigint> {
+  return await readLeft(app, app.db, asset, priority, null);
 }
 
 /** An amount that a pending attempt spends if it lands, base units. */

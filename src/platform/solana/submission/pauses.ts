@@ -3,10 +3,36 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from './rows.ts';
 
-/** Selects the pause of a scope (a group of transaction types). Returns no row when the scope is not paused. */
-export const selectPause = statement<{ reason: string }>('select_chain_pause', 'select reason from chain_pauses where scope = $1');
+/** Scope that contains all transaction types. */
+export const EVERYTHING = 'everything';
 
-// This statement makes the paused transactions of all scopes due, also of scopes that are still paused. This is harmless, because signTransaction
+/**
+ * Selects the pause of a scope (a group of transaction types), or the pause of all transaction types, which comes first. Returns no row when the scope
+ * is not paused.
+ */
+export const selectPause = statement<{ reason: string }>(
+  'select_chain_pause',
+  `select reason from chain_pauses where scope in ($1, '${EVERYTHING}') order by scope <> '${EVERYTHING}'`,
+);
+
+/** Scope of the pause that a contradiction of the RPC nodes causes for one transaction type. Only an operator ends it. */
+export const contradictionScope = (type: string) => `${CONTRADICTION}${type}`;
+const CONTRADICTION = 'contradiction:';
+
+/** Selects the pause that stops the signing of a transaction type ($2): of its scope ($1), of a contradiction, or of all types, which comes first. */
+export const selectPauseOfType = statement<{ reason: string }>(
+  'select_pause_of_type',
+  `select reason from chain_pauses where scope in ($1, '${CONTRADICTION}' || $2::text, '${EVERYTHING}') order by scope <> '${EVERYTHING}', scope`,
+);
+
+/** The types that are paused because the RPC nodes contradict each other. */
+export const selectContradictions = statement<{ kind: string; reason: string; at: string }>(
+  'select_contradictions',
+  `select substr(scope, ${CONTRADICTION.length + 1}) as kind, reason, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
+   from chain_pauses where scope like '${CONTRADICTION}%' order by scope limit 50`,
+);
+
+// This statement makes the paused transactions of all scopes due, also of scopes that are still paused. This is harmless, because signing
 // postpones the transactions of a paused scope again.
 const requeuePaused = statement(
   'requeue_paused_transactions',
@@ -18,6 +44,13 @@ export async function pause(tx: Tx, scope: string, reason: string): Promise<void
   const insert = build.insertInto('chain_pauses').values({ scope, reason });
   const upsert = insert.onConflict((conflict) => conflict.column('scope').doUpdateSet({ reason }));
   await run(tx, upsert);
+}
+
+/** Pauses a scope that is not paused yet. @returns false when the scope was paused already, which leaves its reason unchanged */
+export async function pauseOnce(tx: Tx, scope: string, reason: string): Promise<boolean> {
+  const insert = build.insertInto('chain_pauses').values({ scope, reason });
+  const added = await run(tx, insert.onConflict((conflict) => conflict.column('scope').doNothing()).returning('scope'));
+  return added.length > 0;
 }
 
 /**

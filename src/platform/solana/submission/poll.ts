@@ -1,8 +1,10 @@
 import type { App } from '#platform/app.ts';
 import type { TransactionStatus } from '../rpc-node.ts';
+import { findDenied, keepAgreed } from './agreement.ts';
 import { chainError } from './errors.ts';
-import { expireAttempts } from './expire.ts';
-import { type PendingAttempt, selectPending } from './rows.ts';
+import { expireAttempts, isCheckDue } from './expire.ts';
+import { PRIORITIES, type Priority } from './priorities.ts';
+import { type PendingAttempt, postponePolls, selectPending } from './rows.ts';
 import { send } from './send.ts';
 import type { ChainError, TransactionType } from './transaction-type.ts';
 import { applyTransitions, type Transition } from './transition.ts';
@@ -14,6 +16,9 @@ const MAX_SIGNATURES = 256;
 /** Number of recent slots whose statuses an RPC node keeps in memory. Older statuses need `searchHistory`. */
 const RECENT_SLOTS = 140;
 
+/** Maximum time between two polls of an attempt, ms. */
+const MAX_POLL_DELAY_MS = 30_000;
+
 interface AttemptStatus {
   readonly attempt: PendingAttempt;
   readonly status: TransactionStatus | null;
@@ -24,22 +29,55 @@ interface AttemptStatus {
 /**
  * Polls every pending attempt once. Settles finalized attempts, retracts confirmed attempts that a fork rolled back, sends attempts without a status
  * again, and checks old attempts for expiry. Several processes may run this at the same time.
+ * @param priorities the classes whose attempts are polled, one class after the other
  * @returns the number of attempts that are still pending
  */
-export async function pollPending(app: App, types: ReadonlyMap<string, TransactionType>): Promise<number> {
-  const pending = await app.db.query(selectPending, [MAX_PENDING]);
+export async function pollPending(
+  app: App,
+  types: ReadonlyMap<string, TransactionType>,
+  priorities: readonly Priority[] = PRIORITIES,
+): Promise<number> {
+  let pending = 0;
+  for (const priority of priorities) pending += await pollClass(app, types, priority);
+  return pending;
+}
+
+async function pollClass(app: App, types: ReadonlyMap<string, TransactionType>, priority: Priority): Promise<number> {
+  const pending = await app.db.query(selectPending, [MAX_PENDING, priority]);
   if (pending.length === 0) return 0;
   const statuses = await readStatuses(app, pending);
   const transitions = statuses.flatMap((one) => transitionFor(one) ?? []);
-  const applied = await applyTransitions(app, types, transitions);
+  const applied = await applyTransitions(app, types, await keepAgreed(app, transitions));
   const missing = statuses.filter(({ status }) => status === null);
   await sendAgain(app, missing);
+  await findDenied(
+    app,
+    missing.filter(({ attempt }) => isCheckDue(app, attempt)),
+  );
   const expired = await expireAttempts(
     app,
     types,
     missing.map(({ attempt }) => attempt),
   );
+  const moved = new Set(applied.map(({ attempt }) => attempt));
+  const left = statuses.filter(({ attempt }) => !moved.has(attempt));
+  await slowDown(app, left, pending.length === MAX_PENDING);
   return pending.length - applied.filter(({ to }) => to === 'finalized' || to === 'failed').length - expired;
+}
+
+/**
+ * Postpones the next poll of attempts that have had no status for long, in proportion to their age, so that thousands of attempts whose outcome stays
+ * unknown take few requests. When there are more attempts than one poll reads, those that it has read come last in the next poll. Attempts with a
+ * nonce are not postponed: there are at most two per lane.
+ */
+async function slowDown(app: App, left: readonly AttemptStatus[], isFull: boolean): Promise<void> {
+  const patience = app.config.chain.submission.recheckMs * 2;
+  const delayOf = ({ attempt, status }: AttemptStatus): number =>
+    status === null && attempt.nonce === null && attempt.age >= patience ? Math.min(MAX_POLL_DELAY_MS, attempt.age / 20) : 0;
+  const slow = left.map((one) => ({ attempt: one.attempt, ms: delayOf(one) })).filter(({ ms }) => isFull || ms > 0);
+  if (slow.length === 0) return;
+  const values = [slow.map(({ attempt }) => attempt.id), slow.map(({ attempt }) => attempt.n), slow.map(({ ms }) => ms)];
+  await app.tx((tx) => tx.query(postponePolls, values));
 }
 
 async function readStatuses(app: App, pending: readonly PendingAttempt[]): Promise<AttemptStatus[]> {
@@ -50,12 +88,11 @@ async function readStatuses(app: App, pending: readonly PendingAttempt[]): Promi
   // The RPC node keeps only recent statuses in memory, so the statuses of older attempts are also searched in its history.
   const old = statuses.filter(({ status, attempt, at }) => status === null && at - (attempt.slot ?? attempt.signed_slot) > RECENT_SLOTS);
   if (old.length === 0) return statuses;
-  const again = await requestStatuses(
-    app,
-    old.slice(0, MAX_SIGNATURES).map(({ attempt }) => attempt),
-    true,
-  );
-  const bySignature = new Map(again.map((one) => [one.attempt.signature, one]));
+  const attempts = old.map(({ attempt }) => attempt);
+  const bySignature = new Map<string, AttemptStatus>();
+  for (let i = 0; i < attempts.length; i += MAX_SIGNATURES) {
+    for (const one of await requestStatuses(app, attempts.slice(i, i + MAX_SIGNATURES), true)) bySignature.set(one.attempt.signature, one);
+  }
   return statuses.map((one) => bySignature.get(one.attempt.signature) ?? one);
 }
 

@@ -1,14 +1,14 @@
-import { sql } from 'kysely';
 import { ChainAttemptsTable, ChainPausesTable, ChainTransactionsTable } from '#platform/db/entities.ts';
 import { queryBuilder } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { Rank, ToSign } from './priorities.ts';
 import type { ChainError, Spend } from './transaction-type.ts';
 
 /** Builds queries for the tables of this folder. */
 export const build = queryBuilder([ChainTransactionsTable, ChainAttemptsTable, ChainPausesTable]);
 
 /** The columns of `chain_transactions` that the signer reads. */
-export interface TransactionRow {
+export interface TransactionRow extends Rank {
   id: string;
   type: string;
   subject: string;
@@ -19,7 +19,7 @@ export interface TransactionRow {
 }
 
 /** A pending attempt, with the type and subject of its transaction. */
-export interface PendingAttempt {
+export interface PendingAttempt extends Rank {
   id: string;
   n: number;
   type: string;
@@ -42,6 +42,8 @@ export interface PendingAttempt {
   /** Time since the attempt was first found expired, ms; null when the last expiry check did not find it expired. */
   expired_age: number | null;
   spends: { asset: string; amount: string }[];
+  /** Fee, lamports. The spend of `sol` contains it. Null for an attempt that was signed by a release that did not store the fee. */
+  fee: string | null;
   spend_day: number;
 }
 
@@ -50,7 +52,7 @@ export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.
 export const spendsOf = (attempt: Pick<PendingAttempt, 'spends'>): Spend[] =>
   attempt.spends.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
 
-const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due';
+const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due, priority, rank';
 
 export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
 
@@ -64,8 +66,8 @@ export const insertAttempt = statement(
   'insert_chain_attempt',
   `with live as (
      update chain_transactions set state = 'live', attempts = $2, tries = 0, changed_at = app_now() where id = $1)
-   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble)
-   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint)`,
+   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble, fee, priority)
+   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint, $13::int8, $14)`,
 );
 
 export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
@@ -96,11 +98,13 @@ export const settleQueued = statement<{ subject: string }>(
 );
 
 /** Selects queued transactions that are due, because their job was lost or their retry delay has passed. */
-export const selectDueTransactions = statement<{ id: string }>(
+export const selectDueTransactions = statement<ToSign>(
   'select_due_transactions',
-  `select id::text from chain_transactions where state = 'queued' and next_at <= app_now() order by next_at limit $1`,
+  `select id::text, priority, rank from chain_transactions
+   where state = 'queued' and priority = $2 and next_at <= app_now() order by next_at limit $1`,
 );
 
+/** Selects the pending attempts of a class whose next poll is due. */
 export const selectPending = statement<PendingAttempt>(
   'select_pending_attempts',
   `select a.transaction_id::text as id, a.n, t.kind as type, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
@@ -108,44 +112,54 @@ export const selectPending = statement<PendingAttempt>(
      a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
      extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as checked_age,
      extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as expired_age,
-     a.spends, a.spend_day, a.preamble
+     a.spends, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank
    from chain_attempts a join chain_transactions t on t.id = a.transaction_id
-   where a.state in ('signed', 'sent', 'confirmed') order by a.signed_at limit $1`,
+   where a.state in ('signed', 'sent', 'confirmed') and a.priority = $2 and a.poll_at <= app_now()
+   order by a.poll_at limit $1`,
 );
 
 /** Changes the states of attempts and of their transactions, if the attempts are still pending (compare-and-set). Returns only the changed rows. */
 export const transitionAttempts = statement<{ id: string }>(
   'apply_attempt_transitions',
   `with transition as (
-     select * from unnest($1::uuid[], $2::int[], $3::int8[], $4::jsonb[]) as v(id, n, slot, error)),
+     select * from unnest($1::uuid[], $2::int[], $3::int8[], $4::jsonb[], $7::float8[]) as v(id, n, slot, error, delay_ms)),
    locked as (
      select t.id, v.n from transition v join chain_transactions t on t.id = v.id order by t.id for update of t),
    moved as (
      update chain_attempts a set state = $5, slot = coalesce(v.slot, a.slot), error = coalesce(v.error, a.error), doubt = null, doubted_at = null
      from transition v join locked l on l.id = v.id
      where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed') and a.state <> $5
-     returning a.transaction_id as id, a.signature, a.slot, a.error)
+     returning a.transaction_id as id, a.signature, a.slot, a.error, v.delay_ms)
    update chain_transactions t set
      state = case when t.state = 'manual' and $6 in ('live', 'confirmed') then t.state else $6 end,
      signature = case when $6 in ('confirmed', 'finalized') then m.signature else t.signature end,
      slot = case when $6 in ('confirmed', 'finalized') then m.slot else t.slot end,
      error = m.error, refusals = t.refusals + ($5 = 'failed')::int,
-     next_at = case when $6 = 'queued' then app_now() else t.next_at end, changed_at = app_now()
+     next_at = case when $6 in ('queued', 'failed') then app_now() + make_interval(secs => m.delay_ms / 1000) else t.next_at end, changed_at = app_now()
    from moved m where t.id = m.id returning t.id::text`,
 );
 
-export const recordExpiryCheck = statement(
-  'record_expiry_check',
-  `update chain_attempts set looked_at = app_now(), doubt = $3::jsonb, doubted_at = case when $3::jsonb is null then null else coalesce(doubted_at, app_now()) end
-   where transaction_id = $1 and n = $2 and state in ('signed', 'sent', 'confirmed')`,
+export const recordExpiryChecks = statement(
+  'record_expiry_checks',
+  `update chain_attempts a
+   set looked_at = app_now(), doubt = v.evidence, doubted_at = case when v.evidence is null then null else coalesce(a.doubted_at, app_now()) end
+   from unnest($1::uuid[], $2::int[], $3::jsonb[]) as v(id, n, evidence)
+   where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed')`,
 );
 
-export const markManual = (id: string, error: ChainError) =>
-  build
-    .updateTable('chain_transactions')
-    .set({ state: 'manual', error: storedError(error), changed_at: sql`app_now()` })
-    .where('id', '=', id)
-    .where('state', 'in', ['live', 'confirmed']);
+/** Postpones the next poll of attempts by the given times, ms. */
+export const postponePolls = statement(
+  'postpone_polls_of_attempts',
+  `update chain_attempts a set poll_at = app_now() + make_interval(secs => v.delay_ms / 1000)
+   from unnest($1::uuid[], $2::int[], $3::float8[]) as v(id, n, delay_ms) where a.transaction_id = v.id and a.n = v.n`,
+);
+
+/** Marks transactions with a pending attempt for an operator. */
+export const markManual = statement(
+  'mark_transactions_manual',
+  `update chain_transactions t set state = 'manual', error = v.error, changed_at = app_now()
+   from unnest($1::uuid[], $2::jsonb[]) as v(id, error) where t.id = v.id and t.state in ('live', 'confirmed')`,
+);
 
 /** Serializes an error for the database. */
 export const storedError = (error: ChainError): string => JSON.stringify(error);

@@ -5,11 +5,12 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
 import { advanceNonceInstruction } from '../system-program.ts';
 import { buildTransaction, computeBudget, signTransaction } from '../transactions.ts';
+import { composeOnBoth } from './compose-on-both.ts';
 import { chainError } from './errors.ts';
-import { feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
+import { feeOf, MAX_UNITS, MINIMUM_FEE, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
 import { pollTransactions } from './jobs.ts';
-import { DailyLimitReached, reserveOutflows, sumByAsset } from './outflows.ts';
-import { selectPause } from './pauses.ts';
+import { DailyLimitReached, outflowLeft, reserveOutflows, SOL, sumByAsset } from './outflows.ts';
+import { selectPauseOfType } from './pauses.ts';
 import { insertAttempt, lockToSign, postpone, selectTransaction, settleQueued, storedError, storedSpends, type TransactionRow } from './rows.ts';
 import { send } from './send.ts';
 import type { ChainError, ComposeOutcome, Spend, TransactionDraft, TransactionType } from './transaction-type.ts';
@@ -21,8 +22,13 @@ const RETRY_MS = 500;
 const MAX_RETRY_MS = 60_000;
 /** Maximum delay before a retry while the RPC node or the database is down, ms. */
 const MAX_OUTAGE_RETRY_MS = 5_000;
-/** Delay before a retry while the scope of the transaction is paused or a daily limit is reached, ms. */
+/** Delay before a retry while the scope of the transaction is paused, ms. */
 const PAUSED_RETRY_MS = 15_000;
+/**
+ * Minimum delay before a retry while a daily limit is reached, ms. A random delay of up to the same length is added, so that the transactions that
+ * wait are not all composed at the same time.
+ */
+const LIMIT_RETRY_MS = 30_000;
 
 /**
  * Composes, simulates and signs a transaction, commits the signed bytes, reads them back and sends them.
@@ -34,16 +40,22 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
   if (row?.state !== 'queued' || !row.due) return;
   const type = types.get(row.type);
   if (!type) throw new Error(`unknown transaction type: ${row.type}`);
-  const paused = (await app.db.query(selectPause, [type.scope]))[0];
-  if (paused) return await postponePaused(app, row, { name: 'Paused', message: paused.reason, instruction: null, code: null });
+  const paused = (await app.db.query(selectPauseOfType, [type.scope, type.name]))[0];
+  if (paused) return await postponeBy(app, row, PAUSED_RETRY_MS, { name: 'Paused', message: paused.reason, instruction: null, code: null });
   try {
-    const composed = await type.compose(app, row.subject);
+    // While the limit of SOL is reached, the transaction is not composed, so that waiting transactions send no requests to the RPC node.
+    if ((await outflowLeft(app, SOL, row.priority)) < MINIMUM_FEE) throw new DailyLimitReached(SOL);
+    const composed = await composeOnBoth(app, type, row.subject);
     const outcome = composed.do === 'sign' ? await signAttempt(app, type, row, composed) : composed;
     if (outcome !== null) await applyOutcome(app, type, row, outcome);
   } catch (error) {
     if (error instanceof DailyLimitReached) {
-      app.log.error({ type: type.name, subject: row.subject, asset: error.asset }, 'the daily limit of an asset is reached; the transaction waits');
-      return await postponePaused(app, row, { name: 'OverLimit', message: error.message, instruction: null, code: null });
+      app.log.error(
+        { type: type.name, subject: row.subject, asset: error.asset, priority: row.priority },
+        'the daily limit of an asset is reached, or its rest is reserved for other transactions; the transaction waits',
+      );
+      const delayMs = Math.round(LIMIT_RETRY_MS * (1 + Math.random()));
+      return await postponeBy(app, row, delayMs, { name: 'OverLimit', message: error.message, instruction: null, code: null });
     }
     // An HttpError only reports that a dependency is unavailable, so it is not logged as an error here. After any error, composing is retried without
     // limit.
@@ -67,8 +79,8 @@ const backoff = (tries: number) => Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** Math.m
 const write = async (app: App, statement: Statement<unknown>, values: readonly unknown[]): Promise<void> =>
   void (await app.tx((tx) => tx.query(statement, values)));
 
-const postponePaused = async (app: App, row: TransactionRow, error: ChainError) =>
-  await write(app, postpone, [row.id, PAUSED_RETRY_MS, storedError(error), row.tries]);
+const postponeBy = async (app: App, row: TransactionRow, delayMs: number, error: ChainError) =>
+  await write(app, postpone, [row.id, delayMs, storedError(error), row.tries]);
 
 /** The outcome of a failed simulation that is retried later. */
 interface RetrySimulation {
@@ -110,12 +122,13 @@ async function signAttempt(
 
   const units = unitsFor(simulated.unitsConsumed ?? MAX_UNITS);
   const { signature, bytes } = signTransaction(build(units), signers);
-  const spends: Spend[] = sumByAsset([...(draft.spends ?? []), { asset: 'sol', amount: feeOf(signers.length, units, price) }]);
+  const fee = feeOf(signers.length, units, price);
+  const spends: Spend[] = sumByAsset([...(draft.spends ?? []), { asset: SOL, amount: fee }]);
 
   const committed = await app.tx(async (tx: Tx) => {
     if ((await tx.query(lockToSign, [row.id, row.attempts])).length === 0) return false;
     await type.signed?.(tx, { subject: row.subject, signature, draft });
-    const day = await reserveOutflows(app, tx, spends);
+    const day = await reserveOutflows(app, tx, row.priority, spends);
     await tx.query(insertAttempt, [
       row.id,
       row.attempts + 1,
@@ -129,6 +142,8 @@ async function signAttempt(
       storedSpends(spends),
       day,
       before,
+      String(fee),
+      row.priority,
     ]);
     return true;
   });

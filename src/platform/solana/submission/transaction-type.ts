@@ -2,6 +2,7 @@ import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Role } from '../config.ts';
 import type { Address, Instruction } from '../primitives.ts';
+import type { Priority } from './priorities.ts';
 
 /**
  * An amount that a transaction spends. `asset` is a mint address (amount in base units), `sol` (amount in lamports), or another asset with a daily
@@ -22,8 +23,8 @@ export interface TransactionDraft {
   /** Signers besides the fee payer. */
   readonly signers?: readonly Role[];
   /**
-   * Amounts that are reserved against the daily limits. An expired attempt releases all its amounts; a failed attempt releases all its amounts except
-   * `sol`. Rent that this service pays counts as `sol`.
+   * Amounts that are reserved against the daily limits, without the fee. An expired or failed attempt releases them; a failed attempt keeps its fee.
+   * Rent that this service pays counts as `sol`.
    */
   readonly spends?: readonly Spend[];
   /**
@@ -87,11 +88,18 @@ export interface TransactionType {
   readonly name: string;
   /** Scope that operators can pause. While it is paused, no transaction of this type is signed. */
   readonly scope: string;
+  /** Class of the transactions, unless `submit` is called with another one. */
+  readonly priority: Priority;
   /**
    * `again`: after an attempt has failed or expired, the transaction is composed again. `over`: the transaction ends as failed. With `again`,
    * `compose` must detect that the effect is on the chain already.
    */
   readonly afterFailure: 'again' | 'over';
+  /**
+   * Returns the delay before the next attempt, ms, after `failures` attempts of the transaction landed and failed. By default there is no delay. A type
+   * with this function keeps the number of failures when the transaction is requested again, so that repeated failures of one transaction cost little.
+   */
+  failureDelayMs?(failures: number): number;
   /**
    * Composes the transaction of a subject from the database and the chain (read through `app.chain.node`). Must return `done` when the effect is on the chain
    * already.
@@ -120,4 +128,9 @@ export interface TransactionType {
    * only advances the nonce, so that the overdue transaction can no longer land.
    */
   overdue?(tx: Tx, subjects: readonly string[]): Promise<void>;
+  /**
+   * Returns the signature of a finalized transaction that used a nonce and is not an attempt of this service; null when none is known. An attempt
+   * with this nonce can then never land.
+   */
+  nonceUser?(app: App, nonce: { readonly account: string; readonly nonce: string }): Promise<string | null>;
 }

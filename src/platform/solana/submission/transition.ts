@@ -1,10 +1,10 @@
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
-import { signTransaction } from './jobs.ts';
-import { releaseOutflows } from './outflows.ts';
+import { enqueueSigning } from './jobs.ts';
+import { releaseOutflows, SOL } from './outflows.ts';
 import { type PendingAttempt, spendsOf, storedError, transitionAttempts } from './rows.ts';
-import type { ChainError, TransactionType } from './transaction-type.ts';
+import type { ChainError, Spend, TransactionType } from './transaction-type.ts';
 
 /** A state change of an attempt. */
 export interface Transition {
@@ -63,7 +63,10 @@ async function applyBatch(app: App, types: ReadonlyMap<string, TransactionType>,
 async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batch: readonly Transition[]): Promise<Transition[]> {
   const over = batch.filter((transition) => isOver(type, transition));
   const again = batch.filter((transition) => !over.includes(transition));
-  const applied = [...(await compareAndSet(tx, over, to, stateAfter(to, true))), ...(await compareAndSet(tx, again, to, stateAfter(to, false)))];
+  const applied = [
+    ...(await compareAndSet(tx, type, over, to, stateAfter(to, true))),
+    ...(await compareAndSet(tx, type, again, to, stateAfter(to, false))),
+  ];
   const subjects = applied.map(({ attempt }) => attempt.subject);
   const landed = applied.map(({ attempt, slot }) => ({ subject: attempt.subject, signature: attempt.signature, slot }));
   switch (to) {
@@ -83,21 +86,34 @@ async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batc
 }
 
 /**
- * Releases the reserved spends of failed and expired attempts. Then ends each transaction as failed, or enqueues signTransaction to compose it again.
+ * Releases the reserved spends of failed and expired attempts. Then ends each transaction as failed, or enqueues its signing, which composes it again.
  */
 async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
   for (const { attempt, to } of applied) {
-    // A failed attempt has paid its fee, so its SOL stays reserved. The SOL beyond the fee stays reserved too, because only the sum of the attempt's
-    // SOL spends is stored.
-    const spends = spendsOf(attempt).filter(({ asset }) => to === 'dead' || asset !== 'sol');
-    await releaseOutflows(tx, attempt.spend_day, spends);
+    await releaseOutflows(tx, attempt.spend_day, attempt.priority, to === 'dead' ? spendsOf(attempt) : returnedSpends(attempt));
   }
   const failures = applied
     .filter((transition) => isOver(type, transition))
     .map(({ attempt, error }) => ({ subject: attempt.subject, signature: attempt.signature, error: error ?? UNKNOWN_ERROR }));
   if (failures.length > 0) await type.failed(tx, failures);
-  for (const transition of applied) if (!isOver(type, transition)) tx.enqueue(signTransaction, { id: transition.attempt.id });
+  for (const transition of applied) {
+    // A transaction whose next attempt is delayed is enqueued by `enqueueDue` when the attempt is due.
+    if (!isOver(type, transition) && delayOf(type, transition) === 0) enqueueSigning(tx, transition.attempt);
+  }
 }
+
+/**
+ * Returns the spends that a failed attempt did not spend. The chain charged the fee and nothing else, because a failed transaction has no other
+ * effect. All SOL of an attempt without a stored fee counts as spent.
+ */
+function returnedSpends(attempt: PendingAttempt): Spend[] {
+  const fee = attempt.fee === null ? null : BigInt(attempt.fee);
+  return spendsOf(attempt).map(({ asset, amount }) => (asset === SOL ? { asset, amount: fee === null ? 0n : amount - fee } : { asset, amount }));
+}
+
+/** Returns the delay before the next attempt of a transaction, ms. */
+const delayOf = (type: TransactionType, { attempt, to }: Transition): number =>
+  to === 'failed' ? (type.failureDelayMs?.(attempt.refusals + 1) ?? 0) : 0;
 
 const UNKNOWN_ERROR: ChainError = { name: 'Unknown', message: 'the chain rejected the transaction', instruction: null, code: null };
 
@@ -114,7 +130,13 @@ function stateAfter(to: Transition['to'], over: boolean): string {
 /**
  * Changes the rows of attempts that are still pending. If two processes apply the same state change, only the first one changes rows and runs hooks.
  */
-async function compareAndSet(tx: Tx, transitions: readonly Transition[], to: Transition['to'], state: string): Promise<Transition[]> {
+async function compareAndSet(
+  tx: Tx,
+  type: TransactionType,
+  transitions: readonly Transition[],
+  to: Transition['to'],
+  state: string,
+): Promise<Transition[]> {
   if (transitions.length === 0) return [];
   const rows = await tx.query(transitionAttempts, [
     transitions.map(({ attempt }) => attempt.id),
@@ -123,6 +145,7 @@ async function compareAndSet(tx: Tx, transitions: readonly Transition[], to: Tra
     transitions.map(({ error }) => (error ? storedError(error) : null)),
     to,
     state,
+    transitions.map((transition) => delayOf(type, transition)),
   ]);
   const ids = new Set(rows.map(({ id }) => id));
   return transitions.filter(({ attempt }) => ids.has(attempt.id));

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { membersHash, payoutMemo } from '#areas/payouts/batches/members.ts';
-import { readLaneHistory } from '#areas/payouts/lanes/history.ts';
+import { nonceUseOf } from '#areas/payouts/lanes/unknown-transaction.ts';
 import { insertUnknownTransactions, matchTransactions } from '#areas/payouts/lanes/unmatched-transactions.ts';
 import type { TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -24,8 +24,10 @@ afterAll(() => t.close());
 async function storeUnknown(lane: StoredLane, payments: readonly (LanePayment & { id: string })[], hash?: string): Promise<string> {
   const memo = payoutMemo('00000000-0000-4000-8000-000000000000', hash ?? membersHash(payments.map(({ id }) => id)));
   const signature = chain.addTransaction(lane, lane.nonce, { payments, memo });
-  const { fresh } = await readLaneHistory(t.app, await chain.laneOf(lane), chain.slot);
-  await t.app.tx((tx) => insertUnknownTransactions(tx, lane, fresh));
+  const found = chain.transactions.get(signature);
+  const use = found && nonceUseOf(lane, signature, found);
+  if (!use) throw new Error('the transaction uses no nonce of the lane');
+  await t.app.tx((tx) => insertUnknownTransactions(tx, lane, [use]));
   return signature;
 }
 

@@ -1,0 +1,68 @@
+import { defineEntity } from '@mikro-orm/core';
+import { bigint, bytes, checks, index, integer, jsonb, numeric, oneOf, text, timestamp, trigger, uuid } from '#platform/db/columns.ts';
+import { APPROVAL_KINDS } from './config.ts';
+
+/** A row is a request with an admin token. Rows are never changed or deleted, and each row contains the hash of the row before it. */
+export const AdminAuditTable = defineEntity({
+  name: 'AdminAudit',
+  tableName: 'admin_audit',
+  properties: {
+    /** Counts from 1 without gaps. */
+    id: bigint().primary(),
+    at: timestamp(),
+    tokenName: text(),
+    method: text(),
+    path: text(),
+    /** SHA-256 of the raw body of the request. */
+    bodyHash: bytes(),
+    previousHash: bytes(),
+    /** SHA-256 of the previous hash and the other columns; see `auditHash` in auth/admin-tokens.ts. */
+    hash: bytes(),
+  },
+  uniques: [{ name: 'admin_audit_hash_key', properties: ['hash'] }],
+  triggers: [
+    trigger(
+      'create trigger admin_audit_append_only before delete or update or truncate on admin_audit for each statement execute function refuse_change()',
+    ),
+  ],
+});
+
+/** A row is an action that one token requested and another token must approve. */
+export const ApprovalsTable = defineEntity({
+  name: 'Approvals',
+  tableName: 'approvals',
+  properties: {
+    id: uuid().primary(),
+    kind: oneOf(...APPROVAL_KINDS),
+    /** approved: the action ran in the transaction that set this state. */
+    state: oneOf('pending', 'approved', 'refused').default('pending'),
+    amount: numeric(),
+    /** One sentence that tells the second operator what the action does. */
+    summary: text(),
+    /** What the action needs, in the form that its kind defines. */
+    payload: jsonb(),
+    requestedBy: text(),
+    requestedAt: timestamp().defaultRaw('app_now()'),
+    decidedBy: text().nullable(),
+    decidedAt: timestamp().nullable(),
+  },
+  checks: checks(
+    "(state = 'pending') = (decided_at is null)",
+    "(state = 'pending') = (decided_by is null)",
+    "(decided_by <> requested_by) or (state = 'refused')",
+  ),
+  indexes: [index('create index approvals_listed on approvals (state, id)')],
+});
+
+/** A row is the sum of the amounts that a token used on a day without an approval. */
+export const ApprovalSumsTable = defineEntity({
+  name: 'ApprovalSums',
+  tableName: 'approval_sums',
+  properties: {
+    /** UTC days since 1970-01-01. */
+    day: integer().primary(),
+    kind: text().primary(),
+    token: text().primary(),
+    amount: numeric(),
+  },
+});
