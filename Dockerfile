@@ -34,6 +34,7 @@ RUN install -d -o 1000 -g 1000 /var/lib/coinop/media /run/localnet
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY programs/distributor/distributor.so programs/distributor/
+COPY programs/draws/draws.so programs/draws/
 COPY jobs jobs
 COPY src src
 # For the audit, which operators run in a worker container: docker compose exec worker node tools/audit/main.ts

@@ -8,9 +8,11 @@ import { job } from '#platform/jobs/job.ts';
 export const advanceRound = job({
   name: 'advance-round',
   queue: 'rounds',
-  payload: z.strictObject({ round: z.uuid() }),
+  payload: z.strictObject({ round: z.uuid(), kind: z.enum(['chat', 'legacy']) }),
   attempts: 1,
   id: ({ round }) => `advance-round-${round}`,
+  // Any wallet can open legacy rounds, so they run after the chat rounds of operators and after all other jobs of the queue, which have no priority.
+  priority: ({ kind }) => (kind === 'chat' ? 0 : 1),
 });
 
 /**

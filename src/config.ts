@@ -120,6 +120,13 @@ const Environment = z.object({
   REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
   /** Maximum chat messages in 10 s per wallet, or per author of a bridged chat. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
+  /** Legacy rounds that wallets may open: none, rounds with a ticket price, or all. */
+  LEGACY_ROUNDS: z.enum(['off', 'paid', 'all']).default('all'),
+  /** Maximum legacy rounds of a wallet that are not drawn yet. */
+  LEGACY_ROUNDS_UNFINISHED: z.coerce.number().int().min(1).max(100_000).default(3),
+  /** Maximum legacy rounds that a wallet, and all wallets together, may open per UTC day. Each round costs the rent of its commitment. */
+  LEGACY_ROUNDS_PER_WALLET: z.coerce.number().int().min(1).max(100_000).default(10),
+  LEGACY_ROUNDS_PER_DAY: z.coerce.number().int().min(1).max(1_000_000).default(1_000),
   /** Queues that this worker serves; empty = all. */
   QUEUES: list(''),
   /** Wallets that may activate the burn events that they created. When the list is empty: every wallet in development, no wallet in production. */
@@ -179,6 +186,12 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     dailyPointsCap: e.DAILY_POINTS_CAP,
     referralDailyCap: e.REFERRAL_DAILY_CAP,
     chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
+    legacyRounds: {
+      allowed: e.LEGACY_ROUNDS,
+      unfinished: e.LEGACY_ROUNDS_UNFINISHED,
+      perWallet: e.LEGACY_ROUNDS_PER_WALLET,
+      perDay: e.LEGACY_ROUNDS_PER_DAY,
+    },
     queues: e.QUEUES,
     /** Wallets that may activate burn events; null = every wallet (in development, when `ORGANISERS` is empty). */
     organisers: production || e.ORGANISERS.length > 0 ? new Set(e.ORGANISERS.map((wallet) => Wallet.parse(wallet))) : null,

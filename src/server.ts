@@ -1,5 +1,6 @@
 import { createApp } from './app.ts';
 import { attachSessionServer } from './areas/arcade/index.ts';
+import { reportDraws } from './areas/lottery/index.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import { drainStreams } from './platform/events/sse.ts';
@@ -14,6 +15,7 @@ const BACKLOG = 4_096;
 const app = await openContext(readConfig(), 'api');
 const tracing = await startTracing(app.config, 'api', app.log);
 const health = await startHealthServer(app);
+reportDraws(app);
 const koa = createApp(app);
 const server = openServer(koa);
 const verification = attachSessionServer(server, app, koa);

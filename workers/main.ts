@@ -1,3 +1,4 @@
+import { reportDraws } from '#areas/lottery';
 import { readConfig } from '#config';
 import { JOB_TIMEOUTS, openContext } from '#context';
 import { startHealthServer } from '#platform/observability/health.ts';
@@ -10,6 +11,7 @@ import { serveQueues } from './worker-pool.ts';
 const app = await openContext(readConfig(), 'worker', { timeouts: JOB_TIMEOUTS });
 const tracing = await startTracing(app.config, 'worker', app.log);
 const operations = await startHealthServer(app);
+reportDraws(app);
 const fleet = await serveQueues(app, app.config.queues);
 const publisher = publishEvents(app);
 

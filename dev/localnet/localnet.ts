@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { drawsAddress } from '#platform/solana/draws/index.ts';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { RpcNode } from '#platform/solana/rpc-node.ts';
 import { Beacon } from './beacon/beacon.ts';
 import { Chain } from './cluster/chain.ts';
-import { type Funding, fund, genesis } from './cluster/genesis.ts';
+import { type Funding, foundDraws, fund, genesis } from './cluster/genesis.ts';
 import { LocalnetControl } from './control/control.ts';
 import { CommandError } from './control/control-routes.ts';
 import { Faults, submitWithFaults } from './control/faults.ts';
@@ -33,7 +34,7 @@ export interface LocalnetOptions {
   readonly finalizedAfter?: number;
   /** Time between two rounds of the beacon, ms. */
   readonly beaconMs?: number;
-  /** Whether to create the role accounts, the mints and the distributor program (default: true). */
+  /** Whether to create the role accounts, the mints, the programs and the draws account (default: true). */
   readonly genesis?: boolean;
 }
 
@@ -134,8 +135,12 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     unlock();
   };
   try {
-    // Advances the clock until the blocks of the genesis transactions are finalized.
-    if (options.genesis !== false && (await genesis(node, keys))) chain.clock.advance(finalizedAfter + 1);
+    if (options.genesis !== false) {
+      const { hash: chainHash, period, genesis_time: genesisTime } = beacon.info();
+      // Advances the clock until the blocks of the genesis transactions are finalized.
+      if (await genesis(node, keys)) chain.clock.advance(finalizedAfter + 1);
+      if (await foundDraws(node, keys, { chainHash, period: Math.floor(period), genesis: genesisTime })) chain.clock.advance(finalizedAfter + 1);
+    }
     if (options.creditsPerSecond !== undefined) for (const { limit } of [services.first, services.second]) limit.set(options.creditsPerSecond);
   } catch (error) {
     await shutDown();
@@ -166,6 +171,9 @@ function environment(url: string, secondUrl: string, keys: LocalnetKeys, beacon:
     SOLANA_RPC_URL: url,
     SOLANA_RPC_SECOND_URL: secondUrl,
     DISTRIBUTOR_PROGRAM_ID: keys.program.publicKey.toBase58(),
+    DRAWS_PROGRAM_ID: keys.drawsProgram.publicKey.toBase58(),
+    DRAWS_ADDRESS: drawsAddress(keys.drawsProgram.publicKey, keys.founder.publicKey).toBase58(),
+    RECEIPT_KEY: Buffer.from(keys.receipts.secretKey.subarray(0, 32)).toString('base64'),
     REWARD_MINT: keys.rewardMint.publicKey.toBase58(),
     USDC_MINT: keys.usdcMint.publicKey.toBase58(),
     FEE_PAYER_KEY: secret('feePayer'),

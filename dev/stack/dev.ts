@@ -62,8 +62,10 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
     PUBLIC_URL: `http://localhost:${apiPorts.ports[0]}`,
     ...localnet?.env,
     // On the localnet a transaction is finalized after about 13 s, so lottery draws can use shorter waiting times than in production.
-    ...(localnet ? { DRAW_LEAD_SEC: '30', DRAW_MARGIN_SEC: '10' } : {}),
+    ...(localnet ? { DRAW_LEAD_SEC: '30' } : {}),
     ...env,
+    // The draws account of the localnet names this key, so another key cannot sign receipts of its rounds.
+    ...(localnet ? { RECEIPT_KEY: localnet.env.RECEIPT_KEY } : {}),
     DATABASE_URL: postgres?.url ?? env.DATABASE_URL,
     REDIS_URL: redis?.url ?? env.REDIS_URL,
     ADMIN_TOKENS: adminTokens,

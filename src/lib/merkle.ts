@@ -1,21 +1,20 @@
 import { hash as digest } from 'node:crypto';
 import { MerkleTree } from 'merkletreejs';
+import { HASH_BYTES, type HashPairs, levelsOf } from './tree.ts';
+
+export { HASH_BYTES, proofOf, rootOf } from './tree.ts';
 
 /**
  * The Merkle tree of reward epochs, byte for byte as the on-chain program verifies it (programs/distributor/README.md).
  * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE), over 53 bytes.
- * node = sha256(smaller child ‖ greater child), over 64 bytes, so a leaf cannot be confused with a node.
- * If a level has an odd number of nodes, its last node is also the last node of the next higher level.
- * Hashes are stored one after the other in flat buffers, because then a million hashes need only one allocation.
+ * The nodes are those of src/lib/tree.ts, each the hash of 64 bytes, so a leaf cannot be confused with a node.
  */
-export const HASH_BYTES = 32;
 export const WALLET_BYTES = 32;
 const LEAF_BYTES = 53;
 const INDEX_AT = 9;
 const WALLET_AT = 13;
 const AMOUNT_AT = 45;
 const PAIR_BYTES = 2 * HASH_BYTES;
-const WORDS = HASH_BYTES / 4;
 
 /** A leaf: the amount that an epoch owes to a wallet. */
 export interface Leaf {
@@ -27,8 +26,6 @@ export interface Leaf {
   /** Base units, at most 2^64 − 1. */
   readonly amount: bigint;
 }
-
-type HashPairs = (blocks: Uint8Array, hashes: Uint8Array) => void;
 
 const hashPairsOneByOne: HashPairs = (blocks, hashes) => {
   const out = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.length);
@@ -71,71 +68,11 @@ export function leafHash({ epoch, index, wallet, amount }: Leaf): Uint8Array {
   return into;
 }
 
-/** Returns whether the left hash of a block is greater than the right one, compared as bytes. */
-function isDescending(blocks: Uint8Array, at: number): boolean {
-  let i = at;
-  const end = at + HASH_BYTES;
-  while (i < end && blocks[i] === blocks[i + HASH_BYTES]) i++;
-  return i < end && (blocks[i] ?? 0) > (blocks[i + HASH_BYTES] ?? 0);
-}
-
-/**
- * Returns the next higher level of the tree: the hashes of the pairs and, if the number of nodes is odd, the last node unchanged.
- * @param blocks scratch space in which each pair is sorted; at least as long as `level`
- */
-function levelAbove(level: Uint8Array, blocks: Uint8Array): Uint8Array {
-  const paired = level.length - (level.length % PAIR_BYTES);
-  blocks.set(level.subarray(0, paired));
-  const words = new Uint32Array(blocks.buffer);
-  for (let at = 0; at < paired; at += PAIR_BYTES) {
-    if (!isDescending(blocks, at)) continue;
-    const left = at / 4;
-    for (let i = left; i < left + WORDS; i++) {
-      const word = words[i] ?? 0;
-      words[i] = words[i + WORDS] ?? 0;
-      words[i + WORDS] = word;
-    }
-  }
-  const above = new Uint8Array(paired / 2 + (level.length - paired));
-  hashPairs(blocks.subarray(0, paired), above.subarray(0, paired / 2));
-  above.set(level.subarray(paired), paired / 2);
-  return above;
-}
-
 /**
  * Builds a tree and returns its levels: the leaves first, the root last.
  * @param leaves concatenated leaf hashes, 32 bytes each, at least one
  */
-export function buildTree(leaves: Uint8Array): Uint8Array[] {
-  if (leaves.length === 0 || leaves.length % HASH_BYTES !== 0) throw new Error('a tree needs at least one leaf hash, 32 bytes each');
-  const levels = [leaves];
-  const blocks = new Uint8Array(leaves.length);
-  for (let level = leaves; level.length > HASH_BYTES; ) {
-    level = levelAbove(level, blocks);
-    levels.push(level);
-  }
-  return levels;
-}
-
-/** Returns the root of a tree from `buildTree`, 32 bytes. */
-export function rootOf(levels: readonly Uint8Array[]): Uint8Array {
-  const root = levels.at(-1);
-  if (root?.length !== HASH_BYTES) throw new Error('these levels have no root');
-  return root;
-}
-
-/** Returns the proof of a leaf: the sibling hashes from the leaf up to the root. A level at which the node has no sibling adds no hash. */
-export function proofOf(levels: readonly Uint8Array[], index: number): Uint8Array[] {
-  if (index < 0 || index >= (levels[0]?.length ?? 0) / HASH_BYTES) throw new Error(`there is no leaf ${index}`);
-  const proof: Uint8Array[] = [];
-  let at = index;
-  for (const level of levels.slice(0, -1)) {
-    const sibling = (at ^ 1) * HASH_BYTES;
-    if (sibling < level.length) proof.push(level.subarray(sibling, sibling + HASH_BYTES));
-    at >>>= 1;
-  }
-  return proof;
-}
+export const buildTree = (leaves: Uint8Array): Uint8Array[] => levelsOf(leaves, hashPairs);
 
 /** Computes the root from a leaf and its proof. */
 export function rootFromProof(leaf: Uint8Array, proof: readonly Uint8Array[]): Uint8Array {

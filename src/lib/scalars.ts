@@ -67,3 +67,6 @@ const MAX_BASE58 = 128;
 export function decodeBase58(text: string): Uint8Array | null {
   return text.length > MAX_BASE58 ? null : (bs58.decodeUnsafe(text) ?? null);
 }
+
+/** Encodes bytes in base58. */
+export const encodeBase58 = (bytes: Uint8Array): string => bs58.encode(bytes);

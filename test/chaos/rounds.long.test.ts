@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
 import type { Audit } from '#lib/draw/audit.ts';
-import { entriesRoot } from '#lib/draw/entry.ts';
+import { entryLeaf } from '#lib/draw/entry.ts';
+import { summarize } from '#lib/draw/round-leaf.ts';
 import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
@@ -19,7 +20,7 @@ const PRIZES = ['5000000', '3000000', '2000000', '1000000'];
 
 interface Entered {
   messageId: string;
-  entry: { id: string; sequence: number; receipt: { body: { leaf: string } } };
+  entry: { id: string; sequence: number; receipt: { statement: { leaf: string } } };
 }
 
 let system: System;
@@ -33,7 +34,7 @@ beforeAll(async () => {
     localnet: { slotMs: 20, finalizedAfter: 8, beaconMs: 1_000 },
     env: {
       ...{ LANDING_POLL_MS: '50', LANDING_RECHECK_MS: '200', LANDING_DEPTH_BLOCKS: '4', LOG_LEVEL: 'fatal' },
-      ...{ DRAW_LEAD_SEC: '4', DRAW_MARGIN_SEC: '1' },
+      DRAW_LEAD_SEC: '4',
     },
   });
   players = await Promise.all(Array.from({ length: PLAYERS }, () => patientPlayer(system.urls)));
@@ -99,7 +100,6 @@ async function runRoundUnder(fault: () => Promise<void>): Promise<void> {
 /** Expects that the audit contains every confirmed entry and that each winner is paid exactly once. */
 async function expectConsistent(id: string, entered: readonly Entered['entry'][]): Promise<void> {
   const audit = await read<Audit>(`/chat/round/${id}/audit`);
-  for (const { sequence, receipt } of entered) expect(audit.entryHashes[sequence]).toBe(receipt.body.leaf);
   const entries = (
     await db.query(
       `select index, wallet, numbers, source, message_id as "messageId", to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at
@@ -107,7 +107,8 @@ async function expectConsistent(id: string, entered: readonly Entered['entry'][]
       [id],
     )
   ).rows;
-  expect(entriesRoot(id, entries)).toBe(audit.entries.root);
+  for (const { sequence, receipt } of entered) expect(entryLeaf(id, entries[sequence])).toBe(receipt.statement.leaf);
+  expect(summarize(id, audit.parametersHash, entries)).toEqual(audit.entries);
   const winners = audit.winners ?? [];
   await retryUntilPass(async () => {
     const { rows } = await db.query(

@@ -1,21 +1,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { distributorError } from '#platform/solana/distributor/index.ts';
-import { type BuildRecord, compile, compilerVersion, PROGRAM, PROGRAM_SOURCE, recordOf } from '#programs/distributor/build.ts';
-import { link, murmur3 } from '#programs/distributor/link.ts';
+import { drawsError } from '#platform/solana/draws/index.ts';
+import { type BuildRecord, compile, compilerVersion, PROGRAMS, recordOf } from '#programs/shared/build.ts';
+import { link, murmur3 } from '#programs/shared/link.ts';
 
-const SOURCES = join(import.meta.dirname, '../../programs/distributor/src');
 const FIXTURES = join(import.meta.dirname, 'fixtures');
 const fixtures = readdirSync(FIXTURES).filter((name) => name.endsWith('.c'));
 const programs = [
-  { name: 'distributor', source: PROGRAM_SOURCE, file: PROGRAM },
+  ...PROGRAMS,
   ...fixtures.map((name) => ({ name, source: join(FIXTURES, name), file: join(FIXTURES, `${basename(name, '.c')}.so`) })),
 ];
 
 const recorded = (file: string): BuildRecord => JSON.parse(readFileSync(`${file}.json`, 'utf8'));
 const compiler = compilerVersion();
-const sameCompiler = compiler !== null && compiler === recorded(PROGRAM).compiler;
+const sameCompiler = compiler !== null && programs.every(({ file }) => compiler === recorded(file).compiler);
 
 describe.each(programs)('the committed program $name', ({ source, file }) => {
   test('the hashes of program and sources equal the record of the build', () => {
@@ -33,29 +33,39 @@ describe.each(programs)('the committed program $name', ({ source, file }) => {
   });
 });
 
-describe('the committed program', () => {
-  const bytes = readFileSync(PROGRAM);
+const ERRORS = {
+  distributor: { errorOf: distributorError, first: 6_000 },
+  draws: { errorOf: drawsError, first: 7_000 },
+};
+
+describe.each([
+  ['distributor', 20_000],
+  ['draws', 10_000],
+] as const)('the committed program %s', (name, maxBytes) => {
+  const { file, source } = PROGRAMS.find((program) => program.name === name) ?? { file: '', source: '' };
 
   test('the program is a small SBPF v3 executable with two segments and no sections', () => {
+    const bytes = readFileSync(file);
     expect(bytes.subarray(0, 4).toString('latin1')).toBe('\x7fELF');
     expect(bytes.readUInt32LE(48)).toBe(3); // version
     expect([56, 58, 60, 62].map((at) => bytes.readUInt16LE(at))).toEqual([2, 64, 0, 0]);
-    expect(bytes.length).toBeLessThan(20_000);
+    expect(bytes.length).toBeLessThan(maxBytes);
   });
 
   test('the error names of the program and the client are equal', () => {
-    const text = readFileSync(join(SOURCES, 'errors.h'), 'utf8');
+    const { errorOf, first } = ERRORS[name];
+    const text = readFileSync(join(dirname(source), 'errors.h'), 'utf8');
     const body = /typedef enum \{(.*?)\} Result;/s.exec(text)?.[1] ?? '';
     const names = body
       .replaceAll(/\/\/.*/g, '')
       .split(',')
       .map((entry) => entry.trim())
       .filter((entry) => entry !== '' && entry !== 'OK = 0');
-    expect(names[0]).toBe('BadInstruction = 6000');
-    const codes = names.map((name, i) => ({ name: name.replace(' = 6000', ''), code: 6_000 + i }));
-    expect(codes.length).toBeGreaterThan(30);
-    for (const { name, code } of codes) expect(distributorError(code)?.name).toBe(name);
-    for (const code of [-1, 0, 1, 17, 5_999, 6_000 + codes.length]) expect(distributorError(code)).toBeNull();
+    expect(names[0]).toBe(`BadInstruction = ${first}`);
+    const codes = names.map((entry, i) => ({ name: entry.replace(` = ${first}`, ''), code: first + i }));
+    expect(codes.length).toBeGreaterThanOrEqual(20);
+    for (const error of codes) expect(errorOf(error.code)?.name).toBe(error.name);
+    for (const code of [-1, 0, 1, 17, first - 1, first + codes.length]) expect(errorOf(code)).toBeNull();
   });
 });
 
@@ -68,6 +78,6 @@ describe('the linker', () => {
 
   test('link throws for a file that is not an object file', () => {
     expect(() => link(Buffer.alloc(64))).toThrow();
-    expect(() => link(readFileSync(PROGRAM))).toThrow(); // already linked
+    for (const { file } of PROGRAMS) expect(() => link(readFileSync(file))).toThrow(); // already linked
   });
 });

@@ -1,6 +1,7 @@
 import { type Keypair, PublicKey, SystemProgram, Transaction, type TransactionInstruction } from '@solana/web3.js';
 import native from 'litesvm/dist/internal.js';
 import { distributorError } from '#platform/solana/distributor/index.ts';
+import { drawsError } from '#platform/solana/draws/index.ts';
 
 /** The feature sets of the tests: the features of current clusters, and all features. */
 export const FEATURES = ['default features', 'all features'] as const;
@@ -17,7 +18,7 @@ export interface SvmAccount {
 /** A change to an account: new fields, or a function that changes a copy. */
 export type AccountChange = Partial<SvmAccount> | ((account: SvmAccount) => unknown);
 
-/** The result of a transaction. `error` is the distributor's error name, `Custom 17` for another program, or the runtime's text; null on success. */
+/** The result of a transaction. `error` is the error name of a program of this project, `Custom 17` for another program, or the runtime's text; null on success. */
 export interface SvmResult {
   readonly error: string | null;
   readonly units: number;
@@ -27,7 +28,7 @@ export interface SvmResult {
 function nameOf(error: ReturnType<InstanceType<typeof native.FailedTransactionMetadata>['err']>, logs: readonly string[]): string {
   if (!(error instanceof native.TransactionErrorInstructionError)) return `transaction error ${String(error)}`;
   const inner = error.err();
-  if (inner instanceof native.InstructionErrorCustom) return distributorError(inner.code)?.name ?? `Custom ${inner.code}`;
+  if (inner instanceof native.InstructionErrorCustom) return (distributorError(inner.code) ?? drawsError(inner.code))?.name ?? `Custom ${inner.code}`;
   return /failed: (.*)/.exec(logs.at(-1) ?? '')?.[1] ?? `instruction error ${String(inner)}`;
 }
 
@@ -53,12 +54,17 @@ export class Svm {
     this.now = 1_800_000_000;
   }
 
+  get slot(): number {
+    return Number(this.#vm.getClock().slot);
+  }
+
   /** Unix time in seconds. */
   get now(): number {
     return Number(this.#vm.getClock().unixTimestamp);
   }
 
-  set now(seconds: number) {
+  /** Sets the Unix time in seconds. A bigint can be any time of 64 bits. */
+  set now(seconds: number | bigint) {
     const { slot, epochStartTimestamp, epoch, leaderScheduleEpoch } = this.#vm.getClock();
     this.#vm.setClock(new native.Clock(slot, epochStartTimestamp, epoch, leaderScheduleEpoch, BigInt(seconds)));
   }

@@ -30,7 +30,8 @@ const submitAs = (caller: string | null, subjects: readonly string[], priority?:
 
 test('in every queue either all jobs have a priority or none has one, because BullMQ runs jobs without a priority first', () => {
   for (const queue of QUEUES) {
-    const declared = Object.values(jobs).filter((job) => job.queue === queue);
+    // Jobs of legacy rounds have a priority so that they run after all other jobs of their queue.
+    const declared = Object.values(jobs).filter((job) => job.queue === queue && job !== jobs.advanceRound);
     const prioritized = declared.filter((job) => priorityOf(job) !== undefined);
     expect([queue, prioritized.length]).toEqual([queue, prioritized.length === 0 ? 0 : declared.length]);
     const recurring = declared.filter((job) => Object.entries(schedule).some(([key]) => jobs[key as keyof typeof jobs] === job));

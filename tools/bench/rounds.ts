@@ -25,7 +25,7 @@ const ACCEPT_SEC = Math.ceil(ENTRIES / TARGET_PER_SEC) + 5;
 const system = await startSystem({
   durable: true,
   localnet: { slotMs: 400, finalizedAfter: 32, beaconMs: 3_000 },
-  env: { SESSION_KEYS: SESSION_KEY, DRAW_LEAD_SEC: '40', DRAW_MARGIN_SEC: '10' },
+  env: { SESSION_KEYS: SESSION_KEY, DRAW_LEAD_SEC: '40' },
 });
 const url = system.urls[0] ?? '';
 

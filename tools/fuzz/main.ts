@@ -64,7 +64,7 @@ function printTallies({ tallies }: Report): void {
   for (const [name, { valid, mutated }] of tallies) print(`${name}\n    valid    ${counts(valid)}\n    mutated  ${counts(mutated)}`);
 }
 
-/** Runs all attacks with larger sizes than attacks.test.ts, and returns the faults. */
+/** Runs all attacks with larger sizes than attacks.long.test.ts, and returns the faults. */
 async function attack(target: OwnTarget): Promise<string[]> {
   const document = await readDocument(target.url);
   const attacks: Readonly<Record<string, () => Promise<string[]> | string[]>> = {
@@ -113,7 +113,7 @@ async function runPrivateSystem(stack: Supervisor): Promise<number> {
     stack.start(() => startLocalnetProcess({ folder: join(folder.path, 'localnet'), slotMs: 200, finalizedAfter: 4, beaconMs: 1_000 })),
   ]);
   Object.assign(process.env, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
-  const target = await startTarget({ localnet, env: { DRAW_LEAD_SEC: '4', DRAW_MARGIN_SEC: '1' } });
+  const target = await startTarget({ localnet, env: { DRAW_LEAD_SEC: '4' } });
   stack.onStop(() => target.close());
   const found = [...(await run(target, target)), ...(options.attacks ? await attack(target) : [])];
   return conclude(found);

@@ -105,7 +105,6 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
   const credentials = newCredentials();
   const { admin, scoped, internal, webhooks } = credentials;
   const sessionKey = secret('fuzz-session-key');
-  const receiptKey = randomBytes(32).toString('base64');
   const database = await createDatabase();
   const prefix = secret('fuzz').slice(0, 20);
   const folder = join(tmpdir(), `coinop-media-${prefix}`);
@@ -127,7 +126,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     WEBHOOK_SECRET_CHAT_BRIDGE: webhooks['chat-bridge'],
     WEBHOOK_SECRET_X: webhooks.x,
     SESSION_KEYS: sessionKey,
-    RECEIPT_KEY: receiptKey,
+    RECEIPT_KEY: randomBytes(32).toString('base64'),
     ...options.localnet?.env,
     ...options.env,
   };
@@ -161,7 +160,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     url: `http://127.0.0.1:${port}`,
     publicUrl: SYSTEM_ORIGIN,
     credentials,
-    secrets: [admin, ...Object.values(scoped), internal, ...Object.values(webhooks), sessionKey, receiptKey, database.url, ...signingKeys],
+    secrets: [admin, ...Object.values(scoped), internal, ...Object.values(webhooks), sessionKey, env.RECEIPT_KEY ?? '', database.url, ...signingKeys],
     env,
     api,
     worker,

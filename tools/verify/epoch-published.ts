@@ -25,9 +25,12 @@ const sharedFields = {
   root: Hash.nullable(),
 };
 
+/** The status of an epoch. While it is `computing`, the epoch has neither leaves nor sums. */
+const Status = z.object({ epoch: z.number().int(), status: z.enum(['computing', 'empty', 'computed', 'committed', 'expired', 'settled']) });
+
 export const Epoch = z.object({
   ...sharedFields,
-  status: z.enum(['empty', 'computed', 'committed', 'expired', 'settled']),
+  status: Status.shape.status.exclude(['computing']),
   expiresAt: z.string().nullable(),
   settleRequestedAt: z.string().nullable(),
   onChain: z
@@ -86,10 +89,12 @@ export function json(name: string, text: string): unknown {
   }
 }
 
-/** Downloads an epoch and the file of its leaves. */
+/** Downloads an epoch and the file of its leaves. @throws Unreadable also when the service is still computing the epoch */
 export async function download(base: string, epoch: number): Promise<{ epoch: Epoch; header: Header; lines: Line[] }> {
   const url = new URL(`/api/rewards/epoch/${epoch}`, base).href;
-  const shown = read('the epoch', Epoch, json('the epoch', await (await get(url)).text()));
+  const document = json('the epoch', await (await get(url)).text());
+  if (read('the epoch', Status, document).status === 'computing') throw new Unreadable('the service is still computing it');
+  const shown = read('the epoch', Epoch, document);
   const text = await (await get(`${url}/leaves`)).text();
   const [first = '', ...rest] = text.trimEnd().split('\n');
   const header = read('the first line of the leaves', Header, json('the first line of the leaves', first));

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import bs58 from 'bs58';
-import { MerkleTree } from 'merkletreejs';
 import { checkAccount, type Pinned } from './epoch-account.ts';
 import { download, type Epoch, type Header, type Line, Unreadable, VerificationFailure } from './epoch-published.ts';
 import { computeAmounts } from './formula.ts';
@@ -16,7 +15,7 @@ function assertEqual(name: string, shown: unknown, found: unknown): void {
   if (shown !== found) throw new VerificationFailure(`${name} is ${shown}, but should be ${found}`);
 }
 
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
+const sha256 = (bytes: Buffer) => hash('sha256', bytes, 'buffer');
 
 /** Returns the hash of a leaf: sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet ‖ amount u64 LE). */
 function leafOf(epoch: number, index: number, { wallet, amount }: Line): Buffer {
@@ -71,36 +70,51 @@ function checkAmounts(header: Header, lines: readonly Line[]): void {
   assertEqual('undistributed', header.undistributed, header.pool - total);
 }
 
-/**
- * Recomputes the root with merkletreejs, an implementation independent of the service. A parent node is the hash of its two children in sorted order;
- * a last node without a partner moves up unchanged.
- */
-function checkRoot(header: Header, paid: readonly Line[]): void {
-  if (paid.length === 0) {
-    assertEqual('root', header.root, null);
-    return;
+/** Returns the root of a tree. A parent node is the hash of its two children in sorted order; a last node without a partner moves up unchanged. */
+function rootOf(leaves: readonly Buffer[]): Buffer | undefined {
+  let level = leaves;
+  while (level.length > 1) {
+    const parents: Buffer[] = [];
+    for (let i = 0; i < level.length; i += 2) {
+      const [left, right] = [level[i], level[i + 1]];
+      if (left && right) parents.push(sha256(Buffer.concat(Buffer.compare(left, right) < 0 ? [left, right] : [right, left])));
+      else if (left) parents.push(left);
+    }
+    level = parents;
   }
-  const leaves = paid.map((line, index) => leafOf(header.epoch, index, line));
-  const tree = new MerkleTree(leaves, sha256, { sortPairs: true });
-  assertEqual('root', header.root, tree.getRoot().toString('hex'));
+  return level[0];
 }
 
-async function verify(base: string, number: number, rpc: string, pinned: Pinned): Promise<void> {
+function checkRoot(header: Header, paid: readonly Line[]): void {
+  const root = rootOf(paid.map((line, index) => leafOf(header.epoch, index, line)));
+  assertEqual('root', header.root, root?.toString('hex') ?? null);
+}
+
+/** Verifies an epoch and prints the results. Returns the values that were taken on the service's word. */
+async function verify(base: string, number: number, rpc: string, pinned: Pinned): Promise<string[]> {
   const { epoch, header, lines } = await download(base, number);
   checkHeader(number, epoch, header);
   const paid = checkLines(header, lines);
   print(`${lines.length} wallets, ${paid.length} leaves: the counts are correct`);
   checkAmounts(header, lines);
+  const isImport = header.source === 'import';
   print(
-    `amounts: ${header.source === 'computed' ? 'recomputed from the points, all equal' : 'imported'}; total ${header.total} of a pool of ${header.pool}`,
+    `amounts: ${isImport ? 'imported, not computed from points' : 'recomputed from the points, all equal'}; total ${header.total} of a pool of ${header.pool}`,
   );
   checkRoot(header, paid);
   print(`root: ${header.root ?? 'none'}`);
-  if (epoch.onChain !== null) {
-    for (const line of await checkAccount(epoch, epoch.onChain, rpc, pinned)) print(line);
-  } else if (epoch.status === 'committed' || epoch.status === 'expired') {
-    throw new VerificationFailure(`status is ${epoch.status}, but the field onChain is null`);
-  } else print(`not on the chain: its status is ${epoch.status}`);
+  const words = [isImport ? 'all amounts: an operator imported them' : 'the points of each wallet, and the rules: pool, cap and dust'];
+  if (epoch.onChain === null) {
+    if (epoch.status === 'committed' || epoch.status === 'expired')
+      throw new VerificationFailure(`status is ${epoch.status}, but the field onChain is null`);
+    print(`not on the chain: its status is ${epoch.status}`);
+    if (epoch.status !== 'empty') words.push('that the root does not change before it is on the chain');
+    return words;
+  }
+  const amounts = paid.map(({ amount }) => amount);
+  const found = await checkAccount(epoch, epoch.onChain, amounts, rpc, pinned);
+  for (const line of found.lines) print(line);
+  return [...words, ...found.words];
 }
 
 const USAGE = 'usage: bin/verify-epoch URL EPOCH [--rpc URL] [--program ADDRESS] [--authority ADDRESS] [--mint ADDRESS]';
@@ -115,7 +129,8 @@ async function main(): Promise<number> {
   }
   const { rpc = process.env.SOLANA_RPC_URL ?? 'https://api.mainnet-beta.solana.com', ...pinned } = values;
   try {
-    await verify(base, Number(number), rpc, pinned);
+    const words = await verify(base, Number(number), rpc, pinned);
+    for (const line of ['', 'Taken on the service’s word:', ...words.map((value) => `  ${value}`), '']) print(line);
     print(`epoch ${number} is verified`);
     return 0;
   } catch (error) {

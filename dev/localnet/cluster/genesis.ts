@@ -1,14 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeDraws, drawsAddress, initDraws } from '#platform/solana/draws/index.ts';
 import { type Address, accountEntry, type Instruction, instruction, newSigner, type Signer } from '#platform/solana/primitives.ts';
 import type { RpcNode } from '#platform/solana/rpc-node.ts';
 import { createAccount } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, MINT_BYTES, mintTo, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { buildTransaction, signTransaction } from '#platform/solana/transactions.ts';
-import { deploymentTransactions } from '#programs/distributor/deploy.ts';
+import { type DeploymentTransaction, deploymentTransactions } from '#programs/deploy/loader.ts';
 import type { LocalnetKeys } from '../role-keys.ts';
 
 const DISTRIBUTOR = join(import.meta.dirname, '../../../programs/distributor/distributor.so');
+const DRAWS = join(import.meta.dirname, '../../../programs/draws/draws.so');
 /** Decimals of the reward token and of USDC. */
 const DECIMALS = 6;
 const INITIALIZE_MINT_2 = 20;
@@ -19,22 +21,27 @@ const LAMPORTS_PER_SOL = 1_000_000_000;
 const TREASURY_REWARD = 1_000_000_000n * 10n ** BigInt(DECIMALS);
 const TREASURY_USDC = 10_000_000n * 10n ** BigInt(DECIMALS);
 
+/** A commitment needs only one second before its beacon round, so that draws on a localnet take little time. The maximum is that of production. */
+const DRAWS_MARGIN_SEC = 1;
+const DRAWS_WINDOW_SEC = 600;
+
 /**
- * Sends the transactions that create the role accounts, the mints and the distributor program. Skips accounts that exist, so after an interrupted
- * call a second call creates the missing accounts.
+ * Sends the transactions that create the role accounts, the mints and the programs. Skips accounts that exist, so after an interrupted call a second
+ * call creates the missing accounts.
  * @returns whether an account was missing
  */
 export async function genesis(node: RpcNode, keys: LocalnetKeys): Promise<boolean> {
-  const { feePayer, epochAuthority, treasury, committer, mintAuthority, program, rewardMint, usdcMint } = keys;
+  const { feePayer, epochAuthority, treasury, committer, mintAuthority, program, drawsProgram, rewardMint, usdcMint } = keys;
   const payers = [feePayer, epochAuthority, treasury, committer, mintAuthority];
-  const wanted = [...payers, program, rewardMint, usdcMint].map(({ publicKey }) => publicKey);
+  const wanted = [...payers, program, drawsProgram, rewardMint, usdcMint].map(({ publicKey }) => publicKey);
   const { accounts } = await node.accounts(wanted, 'processed');
   const there = new Set(wanted.filter((_, i) => accounts[i]).map(String));
   const missing = (key: Signer) => !there.has(key.publicKey.toBase58());
   for (const payer of payers.filter(missing)) await node.airdrop(payer.publicKey, SOL_PER_ROLE * LAMPORTS_PER_SOL);
   if (missing(rewardMint)) await createMint(node, keys, rewardMint, TREASURY_REWARD);
   if (missing(usdcMint)) await createMint(node, keys, usdcMint, TREASURY_USDC);
-  if (missing(program)) await deploy(node, feePayer, program);
+  if (missing(program)) await deploy(node, feePayer, program, DISTRIBUTOR);
+  if (missing(drawsProgram)) await deploy(node, feePayer, drawsProgram, DRAWS);
   return there.size < wanted.length;
 }
 
@@ -58,29 +65,54 @@ function mintingTo(mint: Address, wallet: Address, mintAuthority: Signer, amount
   return [createAssociatedTokenAccount(authority, wallet, mint), mintTo(mint, associatedTokenAddress(wallet, mint), authority, amount)];
 }
 
-/** Deploys the distributor program without an upgrade authority. */
-async function deploy(node: RpcNode, payer: Signer, program: Signer): Promise<void> {
+/** Deploys a program without an upgrade authority. It can be called from the next slot on. */
+async function deploy(node: RpcNode, payer: Signer, program: Signer, file: string): Promise<void> {
   const buffer = newSigner();
   const signers = { payer, buffer, program };
-  const transactions = await deploymentTransactions({
+  const { begin, writes, end } = await deploymentTransactions({
     payer: payer.publicKey,
     buffer: buffer.publicKey,
     program: program.publicKey,
-    bytes: readFileSync(DISTRIBUTOR),
+    bytes: readFileSync(file),
     upgradeAuthority: null,
     rent: (bytes) => node.rentOf(bytes),
   });
-  const one = ({ instructions, signers: names }: (typeof transactions)[number]) =>
+  const one = ({ instructions, signers: names }: DeploymentTransaction) =>
     send(
       node,
       instructions,
       names.map((name) => signers[name]),
     );
-  const [first, last] = [transactions[0], transactions.at(-1)];
-  if (!first || !last) throw new Error('programs/distributor/distributor.so is empty');
-  await one(first);
-  await Promise.all(transactions.slice(1, -1).map(one));
-  await one(last);
+  await one(begin);
+  await Promise.all(writes.map(one));
+  await one(end);
+}
+
+/** The beacon of a localnet. */
+interface BeaconFacts {
+  readonly chainHash: string;
+  /** Seconds between two rounds. */
+  readonly period: number;
+  /** Time of round 1, Unix time in seconds. */
+  readonly genesis: number;
+}
+
+/**
+ * Creates the draws account of the founder, under development rules. Does nothing if the account exists.
+ * @returns whether the account was missing
+ * @throws when the account exists for another beacon
+ */
+export async function foundDraws(node: RpcNode, keys: LocalnetKeys, beacon: BeaconFacts): Promise<boolean> {
+  const [program, founder] = [keys.drawsProgram.publicKey, keys.founder.publicKey];
+  const { account } = await node.account(drawsAddress(program, founder), 'processed');
+  const known = decodeDraws(program, account);
+  if (known && known.chainHash !== beacon.chainHash)
+    throw new Error('localnet: the draws account of this folder is for another beacon period: restore the period, or delete the folder');
+  if (known) return false;
+  const facts = { ...beacon, margin: DRAWS_MARGIN_SEC, window: DRAWS_WINDOW_SEC, isDevelopment: true };
+  const [payer, committer, receiptKey] = [keys.feePayer.publicKey, keys.committer.publicKey, keys.receipts.publicKey];
+  await send(node, [initDraws({ program, payer, founder, committer, receiptKey, ...facts })], [keys.feePayer, keys.founder]);
+  return true;
 }
 
 /** Amounts for a wallet: lamports, and base units of the tokens. */

@@ -583,7 +583,7 @@ export type ChatModerationRequest =
 export type ChatRound = {
   id: string;
 
-  /** pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without a draw. */
+  /** pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without entries. */
   status: 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
 
   /** Number of accepted entries. */
@@ -593,19 +593,91 @@ export type ChatRound = {
   /** Closing time; the time at which the round was closed, if its creator closed it early. */
   closesAt: Instant | null;
 
+  /** All rules of the draw, frozen when the round opens; null before. */
+  parameters:
+    | {
+        kind: 'chat';
+        picks: number;
+        range: number;
+        prizes: { place: number; amount: string; mint: Wallet }[];
+        maxEntriesPerWallet: number;
+        version: 2;
+        round: string;
+        entryRules: {
+          minTokenBalance: { amount: string; mint: Wallet } | null;
+          minAcceptedScores: number | null;
+          linkedAccount: string | null;
+          signedInBefore: string | null;
+        };
+        opensAt: string;
+        closesAt: string;
+        leadSec: number;
+        commitWithinSec: number;
+        drawWithinSec: number;
+        payWithinSec: number;
+        draws: Wallet;
+        treasury: Wallet;
+        genesisHash: Wallet;
+      }
+    | {
+        kind: 'legacy';
+        ticketPrice: string;
+        mint: Wallet;
+        maxTickets: number | null;
+        maxTicketsPerWallet: number | null;
+        version: 2;
+        round: string;
+        entryRules: {
+          minTokenBalance: { amount: string; mint: Wallet } | null;
+          minAcceptedScores: number | null;
+          linkedAccount: string | null;
+          signedInBefore: string | null;
+        };
+        opensAt: string;
+        closesAt: string;
+        leadSec: number;
+        commitWithinSec: number;
+        drawWithinSec: number;
+        payWithinSec: number;
+        draws: Wallet;
+        treasury: Wallet;
+        genesisHash: Wallet;
+      }
+    | null;
+
+  /** Hash of the parameters. Every receipt contains it. */
+  parametersHash: string | null;
+
+  /** The signed announcement of the round; null before the round opens. */
+  announcement: {
+    statement: { type: 'coinop/announcement/1'; draws: Wallet; round: string; parametersHash: string; announcedAt: string };
+    signature: string;
+  } | null;
+
+  /** The signed statement about the entries at the close; null before. */
+  closed: {
+    statement: {
+      type: 'coinop/closed/1';
+      draws: Wallet;
+      round: string;
+      parametersHash: string;
+      closedAt: string;
+      count: number;
+      runningHash: string;
+    };
+    signature: string;
+  } | null;
+
+  /** Running hash after the last entry; null before the round opens. */
+  runningHash: string | null;
+
   /** Root of the Merkle tree over all entries; null before they are frozen. */
   entriesRoot: string | null;
   commitment: RoundCommitment | null;
 
-  /** The beacon round was due more than an hour ago, and the round is not drawn yet. */
+  /** The beacon round was due more than `drawWithinSec` ago, and the round is not drawn yet. */
   overdue: boolean;
-  voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
-
-  /** The void round whose entries this round took over. */
-  predecessor: string | null;
-
-  /** The round that took over the entries of this void round. */
-  successor: string | null;
+  voidReason: 'no-entries' | null;
   createdAt: Instant;
   endedAt: Instant | null;
   title: string;
@@ -614,6 +686,7 @@ export type ChatRound = {
   prizes: Prize[];
   durationSec: number;
   maxEntriesPerWallet: number;
+  entryRules: EntryRules;
 };
 
 export type ChatRoundTerms = {
@@ -631,6 +704,9 @@ export type ChatRoundTerms = {
   /** Seconds during which entries are accepted. */
   durationSec: number;
   maxEntriesPerWallet?: number;
+
+  /** Terms that a wallet must meet to enter; an entry of another wallet is refused (403). */
+  entryRules?: EntryRules;
 };
 
 export type ChatRoundTermsOutput = {
@@ -648,6 +724,9 @@ export type ChatRoundTermsOutput = {
   /** Seconds during which entries are accepted. */
   durationSec: number;
   maxEntriesPerWallet: number;
+
+  /** Terms that a wallet must meet to enter; an entry of another wallet is refused (403). */
+  entryRules: EntryRules;
 };
 
 export type ChatStatus = {
@@ -876,11 +955,13 @@ export type EntryProof = {
   root: string;
 };
 
-/** A signed receipt of an accepted entry. `signature` is a base64 ed25519 signature over `coinop/receipt/1`, a line feed, and the canonical JSON (RFC 8785) of `body`. */
+/** A signed receipt of an accepted entry. `signature` is the ed25519 signature, hex, of the receipt key over the canonical JSON (RFC 8785) of `statement`. The draws account on the chain names the receipt key. `runningHash` covers all entries of the round up to this one. */
 export type EntryReceipt = {
-  body: {
-    version: 1;
+  statement: {
+    type: 'coinop/receipt/1';
+    draws: Wallet;
     round: string;
+    parametersHash: string;
     entry: string;
     index: number;
     wallet: Wallet;
@@ -889,9 +970,23 @@ export type EntryReceipt = {
     messageId: string;
     at: string;
     leaf: string;
+    runningHash: string;
   };
-  keyId: string;
   signature: string;
+};
+
+export type EntryRules = {
+  /** The wallet holds at least this amount of the token. */
+  minTokenBalance?: Prize;
+
+  /** The wallet has at least this many accepted scores. */
+  minAcceptedScores?: number;
+
+  /** The wallet has linked an account of this network before the round opened. */
+  linkedAccount?: string;
+
+  /** The wallet signed in for the first time before this time. */
+  signedInBefore?: Instant;
 };
 
 export type Error = {
@@ -908,9 +1003,6 @@ export type FinalizedRound = {
   /** Number of wallets that won. */
   winners: number;
   prizes: { amount: string; mint: 'reward' | 'usdc' }[];
-
-  /** Sequence number of the round’s commitment. */
-  sequence: number;
   endedAt: Instant;
 };
 
@@ -1072,14 +1164,17 @@ export type Instant = string;
 
 /** Public keys and addresses. A verifier stores them once and checks all results against them. */
 export type Keys = {
-  /** The public keys of entry receipts, base58. */
-  receipts: { id: string; algorithm: 'ed25519'; publicKey: Wallet }[];
+  /** The program that accepts the commitments; null when this process has no such setting. */
+  drawsProgram: Wallet | null;
 
-  /** The key that signs the memos with the commitments; null when this process has no such setting. */
+  /** The draws account: it names the beacon, the committer and the receipt key. All rounds name it, and it never changes. */
+  draws: Wallet | null;
+
+  /** The ed25519 public key of receipts and of the other statements about rounds. */
+  receiptKey: Wallet;
+
+  /** The key that signs the commitments; null when this process has no such setting. */
   committer: Wallet | null;
-
-  /** Earlier commitment keys, the oldest first. Each key has its own sequence and is valid until the first commitment of the next key. */
-  formerCommitters: Wallet[];
 
   /** The wallet whose tokens pay the prizes. */
   treasury: Wallet | null;
@@ -1181,7 +1276,7 @@ export type LegacyResult = {
   status: 'finalized' | 'void';
 
   /** Reason why the round is void, for example `no-entries` for a round without tickets; null when it is drawn. */
-  voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
+  voidReason: 'no-entries' | null;
 
   /** Index of the winning ticket, starting at 0; null when the round is void. */
   winningTicket: number | null;
@@ -1207,7 +1302,7 @@ export type LegacyResult = {
 export type LegacyRound = {
   id: string;
 
-  /** pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without a draw. */
+  /** pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without entries. */
   status: 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
 
   /** Number of accepted entries. */
@@ -1217,19 +1312,91 @@ export type LegacyRound = {
   /** Closing time; the time at which the round was closed, if its creator closed it early. */
   closesAt: Instant | null;
 
+  /** All rules of the draw, frozen when the round opens; null before. */
+  parameters:
+    | {
+        kind: 'chat';
+        picks: number;
+        range: number;
+        prizes: { place: number; amount: string; mint: Wallet }[];
+        maxEntriesPerWallet: number;
+        version: 2;
+        round: string;
+        entryRules: {
+          minTokenBalance: { amount: string; mint: Wallet } | null;
+          minAcceptedScores: number | null;
+          linkedAccount: string | null;
+          signedInBefore: string | null;
+        };
+        opensAt: string;
+        closesAt: string;
+        leadSec: number;
+        commitWithinSec: number;
+        drawWithinSec: number;
+        payWithinSec: number;
+        draws: Wallet;
+        treasury: Wallet;
+        genesisHash: Wallet;
+      }
+    | {
+        kind: 'legacy';
+        ticketPrice: string;
+        mint: Wallet;
+        maxTickets: number | null;
+        maxTicketsPerWallet: number | null;
+        version: 2;
+        round: string;
+        entryRules: {
+          minTokenBalance: { amount: string; mint: Wallet } | null;
+          minAcceptedScores: number | null;
+          linkedAccount: string | null;
+          signedInBefore: string | null;
+        };
+        opensAt: string;
+        closesAt: string;
+        leadSec: number;
+        commitWithinSec: number;
+        drawWithinSec: number;
+        payWithinSec: number;
+        draws: Wallet;
+        treasury: Wallet;
+        genesisHash: Wallet;
+      }
+    | null;
+
+  /** Hash of the parameters. Every receipt contains it. */
+  parametersHash: string | null;
+
+  /** The signed announcement of the round; null before the round opens. */
+  announcement: {
+    statement: { type: 'coinop/announcement/1'; draws: Wallet; round: string; parametersHash: string; announcedAt: string };
+    signature: string;
+  } | null;
+
+  /** The signed statement about the entries at the close; null before. */
+  closed: {
+    statement: {
+      type: 'coinop/closed/1';
+      draws: Wallet;
+      round: string;
+      parametersHash: string;
+      closedAt: string;
+      count: number;
+      runningHash: string;
+    };
+    signature: string;
+  } | null;
+
+  /** Running hash after the last entry; null before the round opens. */
+  runningHash: string | null;
+
   /** Root of the Merkle tree over all entries; null before they are frozen. */
   entriesRoot: string | null;
   commitment: RoundCommitment | null;
 
-  /** The beacon round was due more than an hour ago, and the round is not drawn yet. */
+  /** The beacon round was due more than `drawWithinSec` ago, and the round is not drawn yet. */
   overdue: boolean;
-  voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
-
-  /** The void round whose entries this round took over. */
-  predecessor: string | null;
-
-  /** The round that took over the entries of this void round. */
-  successor: string | null;
+  voidReason: 'no-entries' | null;
   createdAt: Instant;
   endedAt: Instant | null;
   createdBy: string;
@@ -1455,7 +1622,7 @@ export type OwnEntry = {
   roundStatus: 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
 
   /** Status of the ticket; confirmed for an entry of a chat round. */
-  status: 'checking' | 'confirmed' | 'refused' | 'refunded';
+  status: 'checking' | 'confirmed' | 'refused';
 
   /** Index among the entries of the round, from 0 on; null for a ticket that is not confirmed. */
   index: number | null;
@@ -1606,6 +1773,16 @@ export type PaymentStatus = {
   /** `paymentId`, `wallet`, `amount` and `currency` of the payment; `status`: pending, completed, failed, reversed; `transactionSignature`: optional. */
   data?: unknown;
 } & { [key: string]: unknown };
+
+export type PayoutMember = {
+  /** Id of the payment. */
+  paymentId: string;
+  round: string | null;
+  place: number | null;
+  wallet: Wallet;
+  amount: string;
+  mint: Wallet;
+};
 
 export type Payouts = {
   /** Reason why payouts are paused; null when payouts are not paused. */
@@ -1846,7 +2023,7 @@ export type PlayerScore = {
 export type PlayerTicket = {
   ticketId: Id;
   roundId: Id;
-  status: 'checking' | 'confirmed' | 'refused' | 'refunded';
+  status: 'checking' | 'confirmed' | 'refused';
 
   /** Reason of the refusal. */
   reason: string | null;
@@ -2796,49 +2973,77 @@ export type RewardsConfig = {
 
 /** All inputs and results of a draw. Later parts are null until the round reaches them. `bin/verify-round` needs this document, the entries, the chain, and the beacon’s public key. */
 export type RoundAudit = {
-  version: 1;
+  version: 2;
   round: string;
-  void: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
+  void: 'no-entries' | null;
   parameters:
     | {
-        version: 1;
         kind: 'chat';
-        round: string;
         picks: number;
         range: number;
-        prizes: { amount: string; mint: Wallet }[];
+        prizes: { place: number; amount: string; mint: Wallet }[];
         maxEntriesPerWallet: number;
+        version: 2;
+        round: string;
+        entryRules: {
+          minTokenBalance: { amount: string; mint: Wallet } | null;
+          minAcceptedScores: number | null;
+          linkedAccount: string | null;
+          signedInBefore: string | null;
+        };
         opensAt: string;
         closesAt: string;
         leadSec: number;
-        marginSec: number;
+        commitWithinSec: number;
+        drawWithinSec: number;
+        payWithinSec: number;
+        draws: Wallet;
+        treasury: Wallet;
+        genesisHash: Wallet;
       }
     | {
-        version: 1;
         kind: 'legacy';
-        round: string;
         ticketPrice: string;
         mint: Wallet;
-        treasury: Wallet;
         maxTickets: number | null;
+        maxTicketsPerWallet: number | null;
+        version: 2;
+        round: string;
+        entryRules: {
+          minTokenBalance: { amount: string; mint: Wallet } | null;
+          minAcceptedScores: number | null;
+          linkedAccount: string | null;
+          signedInBefore: string | null;
+        };
         opensAt: string;
         closesAt: string;
         leadSec: number;
-        marginSec: number;
+        commitWithinSec: number;
+        drawWithinSec: number;
+        payWithinSec: number;
+        draws: Wallet;
+        treasury: Wallet;
+        genesisHash: Wallet;
       };
   parametersHash: string;
-  entries: { count: number; root: string | null };
-  commitment: {
-    memo: string;
-    committer: Wallet;
+  announcement: {
+    statement: { type: 'coinop/announcement/1'; draws: Wallet; round: string; parametersHash: string; announcedAt: string };
     signature: string;
-    slot: number;
-    blockhash: string;
-    blockTime: string;
-    sequence: number;
-    previous: string;
-    hash: string;
-  } | null;
+  };
+  closed: {
+    statement: {
+      type: 'coinop/closed/1';
+      draws: Wallet;
+      round: string;
+      parametersHash: string;
+      closedAt: string;
+      count: number;
+      runningHash: string;
+    };
+    signature: string;
+  };
+  entries: { count: number; root: string | null; runningHash: string };
+  commitment: { account: Wallet; beaconRound: number; slot: number; at: string; leaf: string; blockhash: Wallet | null } | null;
   beacon: {
     chainHash: string;
     scheme: 'bls-unchained-g1-rfc9380';
@@ -2860,26 +3065,21 @@ export type RoundAudit = {
     numbers: number[];
   } | null;
   winners:
-    | {
-        place: number;
-        index: number;
-        wallet: Wallet;
-        matches: number | null;
-        tie: string | null;
-        prize: { amount: string; mint: Wallet };
-        leaf: string;
-        proof: string[];
-      }[]
+    | { place: number; index: number; wallet: Wallet; matches: number | null; tie: string | null; prize: { amount: string; mint: Wallet } }[]
     | null;
   entryHashes: string[];
 };
 
 export type RoundCommitment = {
-  sequence: number;
+  /** Address of the commitment account. A round has exactly one. */
+  account: Wallet;
 
-  /** Signature of the transaction whose memo holds the commitment. */
-  signature: string;
-  hash: string;
+  /** Leaf of the round: the value that the account contains. */
+  leaf: string;
+  slot: number;
+
+  /** Signature of the transaction that created the account; null when it is not known. */
+  signature: string | null;
 
   /** The beacon round that decides the draw. */
   beaconRound: number;
@@ -2921,15 +3121,27 @@ export type RoundPayouts = {
     place: number;
     wallet: Wallet;
     prize: WonPrize;
+
+    /** The amount of the prize in base units. */
+    amount: string;
+
+    /** Address of the mint of the prize. */
+    mint: Wallet;
     paymentId: string;
 
     /** Status of the payment: pending, batched, confirmed, completed, … */
     status: string;
 
-    /** Signature of the paying transaction; set when the payment is confirmed. */
+    /** Signature of the finalized transaction that pays the prize; null before, and when another service pays. */
     signature: string | null;
+
+    /** Id of the batch that this transaction pays. */
+    batch: string | null;
     completedAt: Instant | null;
   }[];
+
+  /** All members of the named batches, also payments that are no prize of this round. The i-th member is the i-th token transfer of the transaction, whose memo `coinop:payout:<batch>:<hash>` contains the hash over the members. */
+  batches: { id: string; members: PayoutMember[] }[];
 };
 
 export type RoundPost = {
@@ -3114,10 +3326,7 @@ export type SharedRound = {
   opensAt: Instant | null;
   closesAt: Instant | null;
   endedAt: Instant | null;
-  voidReason: 'no-entries' | 'late-block' | 'no-beacon' | 'entries-differ' | null;
-
-  /** The round that took over the entries of this void round. */
-  successor: string | null;
+  voidReason: 'no-entries' | null;
 
   /** The winning numbers in ascending order; null before the draw and in a legacy round. */
   numbers: number[] | null;
@@ -3276,8 +3485,8 @@ export type Ticket = {
   roundId: string;
   wallet: Wallet;
 
-  /** checking: the service waits for the transaction. confirmed: the ticket is accepted. refused: the ticket is not accepted; its payment is refunded. refunded: the ticket was accepted, but the round became void; its payment is refunded. */
-  status: 'checking' | 'confirmed' | 'refused' | 'refunded';
+  /** checking: the service waits for the transaction. confirmed: the ticket is accepted. refused: the ticket is not accepted; its payment is refunded. */
+  status: 'checking' | 'confirmed' | 'refused';
 
   /** Index among the tickets of the round, starting at 0; the draw selects this number. null when the ticket is not confirmed. */
   ticketNumber: number | null;
@@ -3448,12 +3657,13 @@ export type WinningNumbers = {
     /** The numbers in drawn order: a Fisher–Yates shuffle over 1 to `range`. */
     drawn: number[];
 
-    /** The inputs of the seed: SHA-256 over these values in this order, each preceded by its length in bytes as u32 LE; `beaconRound` is a u64 LE. */
+    /** The inputs of the seed: SHA-256 over these values in this order, each preceded by its length in bytes as u32 LE; `round` has 16 bytes, hashes have 32 bytes, `beaconRound` is a u64 LE. */
     seedFrom: {
-      label: 'coinop/draw/1';
+      label: 'coinop/draw/2';
       round: string;
-      entriesRoot: string;
-      parametersHash: string;
+
+      /** Leaf of the round, as its commitment contains it. */
+      leaf: string;
       chainHash: string;
       beaconRound: number;
       randomness: string;
@@ -3468,15 +3678,12 @@ export type WinningNumbers = {
       dueAt: Instant;
     };
     commitment: {
-      sequence: number;
-
-      /** Text of the commitment that was on the chain before the beacon round existed. */
-      memo: string;
-
-      /** Signature of the commitment’s transaction. */
-      signature: string;
+      /** Address of the commitment account, which existed before the beacon round. */
+      account: Wallet;
       slot: number;
-      blockTime: Instant;
+
+      /** Time of the commitment by the chain’s clock. */
+      at: Instant;
     };
   };
 };
@@ -3528,7 +3735,7 @@ export interface Endpoints {
     /**
      * The public keys and addresses for verifying rounds.
      *
-     * A verifier should read them once, store them, and compare every later round with the stored copy.
+     * A verifier should read them once, store them, and compare every later round with the stored copy. The draws account never changes.
      */
     '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 500 | 503 };
 
@@ -4106,7 +4313,7 @@ export interface Endpoints {
     /**
      * The audit of a chat round.
      *
-     * All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes. `entryHashes`, one hash per entry, is the last field and is streamed.
+     * All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes.
      */
     '/chat/round/{id}/audit': {
       params: {
@@ -4169,7 +4376,7 @@ export interface Endpoints {
       errors: 404 | 500 | 503;
     };
 
-    /** The payouts of a finalized round’s prizes. */
+    /** The payouts of a finalized chat round’s prizes. */
     '/chat/round/{id}/payouts': {
       params: {
         /** The round’s id. */
@@ -4293,11 +4500,11 @@ export interface Endpoints {
      * - `chat_message` (chat): A chat message of a wallet or of a bridged chat. `entryId` is set when the message made an entry.
      * - `chat_moderation` (chat): A message was deleted, or an author was muted, unmuted, banned or unbanned.
      * - `new_entry` (gameplay): An entry of a round was accepted. A ticket of a legacy round has no numbers.
-     * - `round_started` (round): A round has opened for entries.
-     * - `round_closed` (round): A round has closed for entries. Its entries are public; a commitment to them follows.
+     * - `round_started` (round): A round has opened for entries. Its parameters never change; the announcement is signed.
+     * - `round_closed` (round): A round has closed for entries. Its entries are public; a commitment to them follows. `closed` is the signed statement about them.
      * - `round_committed` (round): The commitment to a round’s entries is finalized on the chain. The named beacon round decides the draw.
      * - `round_finalized` (round): A round was drawn. A legacy round has `winningTicket` (an index) instead of numbers.
-     * - `round_void` (round): A round ended without a draw. `successor` is the round that takes over its entries, if any. Paid tickets are refunded.
+     * - `round_void` (round): A round ended without entries, so it is not drawn.
      * - `winner_announced` (round): A wallet won a prize. The payout follows automatically.
      * - `ticket_confirmed` (round): A ticket was accepted. Sent to its wallet only.
      * - `ticket_refused` (round): A ticket was refused; its payment is refunded. Sent to its wallet only.
@@ -4883,7 +5090,7 @@ export interface Endpoints {
     /**
      * The audit of a legacy round.
      *
-     * All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes. `entryHashes`, one hash per entry, is the last field and is streamed.
+     * All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes.
      */
     '/round/{id}/audit': {
       params: {
@@ -4913,6 +5120,16 @@ export interface Endpoints {
       };
       responses: { 200: Response | RoundEntry[]; 304: null };
       errors: 400 | 404 | 500 | 503;
+    };
+
+    /** The payout of a finalized legacy round’s prize. */
+    '/round/{id}/payouts': {
+      params: {
+        /** The round’s id. */
+        id: string;
+      };
+      responses: { 200: RoundPayouts; 304: null };
+      errors: 404 | 500 | 503;
     };
 
     /** A ticket and its status. */
@@ -5522,7 +5739,7 @@ export interface Endpoints {
     /**
      * Send a chat message, or enter the active round.
      *
-     * The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. 400: the numbers are wrong. 403: the wallet is muted or banned. 409: no round accepts entries, or the wallet has the maximum number of entries. A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.
+     * The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. 400: the numbers are wrong. 403: the wallet is muted or banned, or does not meet a rule of the round; the error begins with the rule. 409: no round accepts entries, or the wallet has the maximum number of entries. A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.
      */
     '/chat/message': {
       body: ChatMessageRequest;
@@ -5664,9 +5881,14 @@ export interface Endpoints {
     /**
      * Open a legacy round.
      *
-     * All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. It is drawn like a chat round. A wallet can have at most 5 open rounds.
+     * All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. It is drawn like a chat round. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), and an operator can switch such rounds off (403).
      */
-    '/round': { body: LegacyRoundTerms; idempotent: true; responses: { 201: LegacyRound }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/round': {
+      body: LegacyRoundTerms;
+      idempotent: true;
+      responses: { 201: LegacyRound };
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
+    };
 
     /**
      * Close a legacy round for its draw.
@@ -6103,17 +6325,38 @@ export interface Events {
     at: Instant;
   };
 
-  /** A round has closed for entries. Its entries are public; a commitment to them follows. */
-  round_closed: { roundId: string; kind: 'chat' | 'legacy'; entries: number; type: 'round_closed'; category: 'round'; at: Instant };
+  /** A round has closed for entries. Its entries are public; a commitment to them follows. `closed` is the signed statement about them. */
+  round_closed: {
+    roundId: string;
+    kind: 'chat' | 'legacy';
+    entries: number;
+    closed: {
+      statement: {
+        type: 'coinop/closed/1';
+        draws: Wallet;
+        round: string;
+        parametersHash: string;
+        closedAt: string;
+        count: number;
+        runningHash: string;
+      };
+      signature: string;
+    };
+    type: 'round_closed';
+    category: 'round';
+    at: Instant;
+  };
 
   /** The commitment to a round’s entries is finalized on the chain. The named beacon round decides the draw. */
   round_committed: {
     roundId: string;
     kind: 'chat' | 'legacy';
-    sequence: number;
     entries: number;
     root: string;
-    signature: string;
+    leaf: string;
+    account: string;
+    slot: number;
+    signature: string | null;
     beaconRound: number;
     dueAt: Instant;
     type: 'round_committed';
@@ -6133,24 +6376,89 @@ export interface Events {
     at: Instant;
   };
 
-  /** A round has opened for entries. */
+  /** A round has opened for entries. Its parameters never change; the announcement is signed. */
   round_started: {
     roundId: string;
     kind: 'chat' | 'legacy';
     title: string | null;
     opensAt: Instant;
     closesAt: Instant;
+    parameters:
+      | {
+          kind: 'chat';
+          picks: number;
+          range: number;
+          prizes: { place: number; amount: string; mint: Wallet }[];
+          maxEntriesPerWallet: number;
+          version: 2;
+          round: string;
+          entryRules: {
+            minTokenBalance: { amount: string; mint: Wallet } | null;
+            minAcceptedScores: number | null;
+            linkedAccount: string | null;
+            signedInBefore: string | null;
+          };
+          opensAt: string;
+          closesAt: string;
+          leadSec: number;
+          commitWithinSec: number;
+          drawWithinSec: number;
+          payWithinSec: number;
+          draws: Wallet;
+          treasury: Wallet;
+          genesisHash: Wallet;
+        }
+      | {
+          kind: 'legacy';
+          ticketPrice: string;
+          mint: Wallet;
+          maxTickets: number | null;
+          maxTicketsPerWallet: number | null;
+          version: 2;
+          round: string;
+          entryRules: {
+            minTokenBalance: { amount: string; mint: Wallet } | null;
+            minAcceptedScores: number | null;
+            linkedAccount: string | null;
+            signedInBefore: string | null;
+          };
+          opensAt: string;
+          closesAt: string;
+          leadSec: number;
+          commitWithinSec: number;
+          drawWithinSec: number;
+          payWithinSec: number;
+          draws: Wallet;
+          treasury: Wallet;
+          genesisHash: Wallet;
+        };
+    parametersHash: string;
+    announcement: {
+      statement: { type: 'coinop/announcement/1'; draws: Wallet; round: string; parametersHash: string; announcedAt: string };
+      signature: string;
+    };
     type: 'round_started';
     category: 'round';
     at: Instant;
   };
 
-  /** A round ended without a draw. `successor` is the round that takes over its entries, if any. Paid tickets are refunded. */
+  /** A round ended without entries, so it is not drawn. */
   round_void: {
     roundId: string;
     kind: 'chat' | 'legacy';
     reason: string;
-    successor: string | null;
+    closed: {
+      statement: {
+        type: 'coinop/closed/1';
+        draws: Wallet;
+        round: string;
+        parametersHash: string;
+        closedAt: string;
+        count: number;
+        runningHash: string;
+      };
+      signature: string;
+    };
     type: 'round_void';
     category: 'round';
     at: Instant;

@@ -42,14 +42,3 @@ typedef enum {
   BadRent,     // the rent sysvar has an unsupported value
   RuntimeError, // a system call failed
 } Result;
-
-// TRY returns the error of a failed step. REQUIRE returns `otherwise` when the condition is false.
-#define TRY(step)                                                                                                                    \
-  do {                                                                                                                               \
-    Result result_ = (step);                                                                                                         \
-    if (result_ != OK) return result_;                                                                                               \
-  } while (0)
-#define REQUIRE(condition, otherwise)                                                                                                \
-  do {                                                                                                                               \
-    if (!(condition)) return (otherwise);                                                                                            \
-  } while (0)

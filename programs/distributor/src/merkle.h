@@ -3,7 +3,7 @@
 //   node = sha256(smaller child | larger child); a node without a sibling moves up unchanged
 #pragma once
 #include "bytes.h"
-#include "errors.h"
+#include "check.h"
 
 #define MAX_PROOF 32
 

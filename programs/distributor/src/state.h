@@ -1,6 +1,6 @@
 // The accounts of this program. Integers are little-endian.
 #pragma once
-#include "address.h"
+#include "seeds.h"
 #include "input.h"
 
 // The first 8 bytes of an account, which identify its type: the texts "CoinopEp" and "CoinopPg".

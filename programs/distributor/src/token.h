@@ -1,6 +1,6 @@
 // Mints and token accounts of the SPL token program: reading, transferring, closing.
 #pragma once
-#include "address.h"
+#include "seeds.h"
 #include "invoke.h"
 
 // Instruction numbers of the token program; the first byte of the instruction data.

@@ -1,7 +1,15 @@
-import { type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from '#areas/lottery';
+import {
+  type AcceptedEntry,
+  acceptEntries,
+  type EntryBalance,
+  type LockedRound,
+  lockActiveRound,
+  readEntryBalance,
+  takesEntries,
+} from '#areas/lottery';
 import { findLinkedAccount, type LinkedAccount } from '#areas/social';
 import { numbersError } from '#lib/draw/rules.ts';
-import { HttpError } from '#lib/errors.ts';
+import { HttpError, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { enforceRateLimit } from '#platform/auth/rate-limit.ts';
@@ -36,10 +44,19 @@ export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) 
       throw error;
     },
   );
-  return async (tx) => await storeBridged(tx, message, command, tooMany);
+  // The wallet is read before the transaction, because its balance is read from the chain.
+  const wallet = command === null ? undefined : await findLinkedAccount(app.db, { platform: message.platform, accountId: message.author.id });
+  const balance = wallet ? await readEntryBalance(app, wallet.wallet) : null;
+  return async (tx) => await storeBridged(tx, message, command, balance, tooMany);
 }
 
-async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | null, tooMany: string | null): Promise<DeliveryVerdict> {
+async function storeBridged(
+  tx: Tx,
+  message: BridgedMessage,
+  command: Command | null,
+  balance: EntryBalance | null,
+  tooMany: string | null,
+): Promise<DeliveryVerdict> {
   const { platform, messageId, author, text, at } = message;
   // Every transaction that needs the lock on the round acquires this lock first, so that two transactions do not deadlock.
   const [round, known, linked] = await Promise.all([
@@ -53,7 +70,7 @@ async function storeBridged(tx: Tx, message: BridgedMessage, command: Command | 
   const sanctionOn = await readSanctions(tx, authors);
   const error = authors.map(sanctionOn).find((one) => one !== null);
   if (error) return failed(error);
-  const attempt = command === null ? null : await enter(tx, round, linked, message, command);
+  const attempt = command === null ? null : await enter(tx, round, linked, balance, message, command);
   if (attempt?.wrong !== undefined) return failed(attempt.wrong);
   const entry = attempt?.entry ?? null;
   const bridged = { id: messageId, account: author.id, handle: author.handle, at };
@@ -76,6 +93,7 @@ async function enter(
   tx: Tx,
   round: LockedRound | null,
   linked: LinkedAccount | undefined,
+  balance: EntryBalance | null,
   { platform, messageId }: BridgedMessage,
   { numbers }: Command,
 ): Promise<EntryAttempt> {
@@ -85,8 +103,9 @@ async function enter(
   if (fault !== null) return { wrong: `the numbers of an entry ${fault}` };
   if (!linked) return { why: 'no wallet is linked to the account' };
   if (linked.linkedAt >= Date.parse(round.parameters.opensAt)) return { why: 'the account was linked after the opening of the round' };
-  const [acceptance] = await acceptEntries(tx, round, [{ id: newId(), wallet: linked.wallet, numbers, source: platform, messageId }]);
+  const [acceptance] = await acceptEntries(tx, round, [{ id: newId(), wallet: linked.wallet, numbers, source: platform, messageId, balance }]);
   if (!acceptance) throw new Error('acceptEntries returned no result for the message');
   if ('entry' in acceptance) return acceptance;
+  if (acceptance.status === 503) throw unavailable(acceptance.error, 2);
   return acceptance.status === 400 ? { wrong: acceptance.error } : { why: acceptance.error };
 }

@@ -1,6 +1,6 @@
-import { type AcceptedEntry, acceptEntries, lockActiveRound } from '#areas/lottery';
+import { ACCEPTED_ENTRY, type AcceptedEntry, acceptEntries, type EntryBalance, lockActiveRound } from '#areas/lottery';
 import type { App } from '#platform/app.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Command } from './command.ts';
 import { type MessageKey, OWN_CHAT, storeMessages } from './messages.ts';
@@ -14,6 +14,8 @@ export interface Submission {
   readonly text: string;
   /** The parsed `!enter` command; null when the message requests no entry. */
   readonly command: Command | null;
+  /** The wallet's balance of the token that the active round requires, if any. */
+  readonly balance?: EntryBalance | null;
   readonly key: MessageKey | null;
 }
 
@@ -23,7 +25,7 @@ export interface AcceptedMessage {
   readonly entry: AcceptedEntry | null;
 }
 /** The accepted message, or the reason for the refusal in one sentence. */
-export type SubmissionOutcome = AcceptedMessage | { readonly status: 400 | 403 | 409; readonly error: string };
+export type SubmissionOutcome = AcceptedMessage | { readonly status: 400 | 403 | 409 | 503; readonly error: string };
 
 interface EarlierMessage {
   wallet: string;
@@ -35,11 +37,10 @@ interface EarlierMessage {
 const selectEarlier = statement<EarlierMessage>(
   'select_chat_messages_by_key',
   `select m.wallet, m.idempotency_key as key, m.text_hash as "textHash", m.id::text as "messageId",
-     case when e.id is not null then json_build_object('round', e.round, 'index', e.index, 'id', e.id, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source,
-       'messageId', e.message_id, 'at', ${instant('e.at')}) end as entry
+     case when e.id is not null then ${ACCEPTED_ENTRY} end as entry
    from unnest($1::text[], $2::text[]) as k(wallet, key)
    join chat_messages m on m.wallet = k.wallet and m.idempotency_key = k.key
-   left join entries e on e.id = m.entry`,
+   left join entries e on e.id = m.entry left join rounds r on r.id = e.round`,
 );
 
 async function readEarlier(db: Queryable, submissions: readonly Submission[]): Promise<EarlierMessage[]> {
@@ -124,7 +125,7 @@ async function accept(
   const entering = submissions.flatMap((submission) => (submission.command ? [{ submission, numbers: submission.command.numbers }] : []));
   const candidates = entering.map(({ submission, numbers }) => ({
     ...{ id: submission.entryId, wallet: submission.wallet, numbers },
-    ...{ source: OWN_CHAT, messageId: submission.id },
+    ...{ source: OWN_CHAT, messageId: submission.id, balance: submission.balance ?? null },
   }));
   const acceptances = await acceptEntries(tx, round, candidates);
   const results = new Map(entering.map(({ submission }, i) => [submission, acceptances[i]]));

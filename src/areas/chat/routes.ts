@@ -24,7 +24,7 @@ const postMessage = route({
   summary: 'Send a chat message, or enter the active round',
   description:
     'The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. ' +
-    '400: the numbers are wrong. 403: the wallet is muted or banned. 409: no round accepts entries, or the wallet has the maximum number of entries. ' +
+    '400: the numbers are wrong. 403: the wallet is muted or banned, or does not meet a rule of the round; the error begins with the rule. 409: no round accepts entries, or the wallet has the maximum number of entries. ' +
     'A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.',
   body: MessageRequest,
   returns: { 201: MessageReceipt },

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readEntryBalance } from '#areas/lottery';
 import { batching } from '#lib/batching.ts';
-import { fail } from '#lib/errors.ts';
+import { fail, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
@@ -39,7 +40,7 @@ const submitter = perApp((app) =>
 /**
  * Stores a message of the service's own chat. A message that begins with `!enter` also enters the active round.
  * @param text one line, trimmed
- * @throws 400 when an entry is malformed or its numbers are wrong; 403 when the wallet is muted or banned; 409 when no round takes the
+ * @throws 400 when an entry is malformed or its numbers are wrong; 403 when the wallet is muted or banned, or does not meet a rule of the round; 409 when no round takes the
  * entry or the idempotency key was used with another text; 429 when the rate limit is exceeded
  */
 export async function submitMessage(app: App, wallet: string, text: string, idempotencyKey: string | null): Promise<AcceptedMessage> {
@@ -47,12 +48,13 @@ export async function submitMessage(app: App, wallet: string, text: string, idem
   if (command === 'malformed') throw fail(400, HOW_TO_ENTER);
   await enforceRateLimit(app, messageLimit(app), limitKeyOf({ source: OWN_CHAT, account: wallet }));
   const key = idempotencyKey === null ? null : { name: idempotencyKey, textHash: createHash('sha256').update(text).digest() };
-  const pending: PendingMessage = { submission: { id: newId(), entryId: newId(), wallet, text, command, key } };
+  const balance = command === null ? null : await readEntryBalance(app, wallet);
+  const pending: PendingMessage = { submission: { id: newId(), entryId: newId(), wallet, text, command, balance, key } };
   await app.state(submitter)(pending);
   const { outcome } = pending;
   if (!outcome) throw new Error('the batch has no outcome for a message');
   if ('failure' in outcome) throw outcome.failure;
-  if ('status' in outcome) throw fail(outcome.status, outcome.error);
+  if ('status' in outcome) throw outcome.status === 503 ? unavailable(outcome.error, 2) : fail(outcome.status, outcome.error);
   return outcome;
 }
 

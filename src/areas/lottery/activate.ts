@@ -1,15 +1,16 @@
 import type { Currency } from '#areas/payouts';
 import { instantOf } from '#lib/draw/bytes.ts';
-import type { ChatParameters } from '#lib/draw/parameters.ts';
+import type { ChatParameters, EntryRules } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { frozenColumns } from './create.ts';
+import { openedColumns, openingOf, sharedParameters } from './create.ts';
+import { type Draws, readDraws } from './draws/account.ts';
 import { roundStarted } from './events.ts';
 import { build, type RoundRow, readDatabaseClock, readRound } from './rows.ts';
-import { ChatRoundTerms } from './terms.ts';
+import { ChatRoundTerms, type EntryRuleTerms } from './terms.ts';
 import { lockTreasury, mintOf, type OutflowMarker, readHoldings, readObligations, readOutflowMarker } from './treasury.ts';
 
 const findChatRound = build.selectFrom('rounds').select('id').where('kind', '=', 'chat');
@@ -17,10 +18,11 @@ const findChatRound = build.selectFrom('rounds').select('id').where('kind', '=',
 /**
  * Starts a chat round: freezes its parameters, reserves its prizes, and opens it for entries for `durationSec` seconds.
  * @throws 404 when the round does not exist; 409 when the round is not pending, another round is active, or the treasury does not hold the prizes;
- * 503 when the RPC node does not answer
+ * 503 when the RPC node does not answer, or the draws account does not match the configuration
  */
 export async function startChatRound(app: App, id: string): Promise<RoundRow> {
   await requireStartable(app.db, id);
+  const draws = await readDraws(app);
   const marker = await readOutflowMarker(app);
   const holdings = await readHoldings(app);
   return await app.tx(async (tx) => {
@@ -28,11 +30,11 @@ export async function startChatRound(app: App, id: string): Promise<RoundRow> {
     await run(tx, findChatRound.where('id', '=', id).forUpdate());
     const terms = ChatRoundTerms.parse(termsOf(await requireStartable(tx, id)));
     await requireFunds(app, tx, terms, holdings, marker);
-    const parameters = parametersOf(app, id, terms, await readDatabaseClock(tx));
-    const { opensAt, closesAt } = parameters;
-    const opened = { ...frozenColumns(parameters), state: 'active', look_at: closesAt } as const;
+    const opening = openingOf(app, parametersOf(app, draws, id, terms, await readDatabaseClock(tx)));
+    const { opensAt, closesAt } = opening.parameters;
+    const opened = { ...openedColumns(opening), state: 'active', look_at: closesAt } as const;
     await run(tx, build.updateTable('rounds').set(opened).where('id', '=', id).where('state', '=', 'pending'));
-    tx.emit(roundStarted, { roundId: id, kind: 'chat', title: terms.title, opensAt, closesAt });
+    tx.emit(roundStarted, { roundId: id, kind: 'chat', title: terms.title, opensAt, closesAt, ...opening });
     return await requireRound(tx, id);
   });
 }
@@ -51,8 +53,8 @@ async function requireStartable(db: Queryable, id: string): Promise<RoundRow> {
   return round;
 }
 
-const termsOf = ({ title, picks, range, prizes, durationSec, maxEntriesPerWallet }: RoundRow) => ({
-  ...{ title, picks, range, prizes, durationSec, maxEntriesPerWallet },
+const termsOf = ({ title, picks, range, prizes, durationSec, maxEntriesPerWallet, entryRules }: RoundRow) => ({
+  ...{ title, picks, range, prizes, durationSec, maxEntriesPerWallet, entryRules },
 });
 
 async function requireFunds(
@@ -77,13 +79,21 @@ async function requireFunds(
  * Returns the parameters of a chat round that opens now.
  * @param now current time, ms since 1970
  */
-function parametersOf(app: App, round: string, terms: ChatRoundTerms, now: number): ChatParameters {
-  const { picks, range, maxEntriesPerWallet, durationSec, prizes } = terms;
-  const { leadSec, marginSec } = app.config.chain.draws;
+function parametersOf(app: App, draws: Draws, round: string, terms: ChatRoundTerms, now: number): ChatParameters {
+  const { picks, range, maxEntriesPerWallet, durationSec, prizes, entryRules } = terms;
   return {
-    ...{ version: 1, kind: 'chat', round, picks, range, maxEntriesPerWallet, leadSec, marginSec },
-    prizes: prizes.map(({ amount, mint }) => ({ amount, mint: mintOf(app, mint).toBase58() })),
-    opensAt: instantOf(now),
-    closesAt: instantOf(now + durationSec * 1_000),
+    ...{ kind: 'chat', picks, range, maxEntriesPerWallet },
+    prizes: prizes.map(({ amount, mint }, i) => ({ place: i + 1, amount, mint: mintOf(app, mint).toBase58() })),
+    ...sharedParameters(app, draws, round, now, now + durationSec * 1_000),
+    entryRules: rulesOf(app, entryRules),
+  };
+}
+
+function rulesOf(app: App, { minTokenBalance, minAcceptedScores, linkedAccount, signedInBefore }: EntryRuleTerms): EntryRules {
+  return {
+    minTokenBalance: minTokenBalance ? { amount: minTokenBalance.amount, mint: mintOf(app, minTokenBalance.mint).toBase58() } : null,
+    minAcceptedScores: minAcceptedScores ?? null,
+    linkedAccount: linkedAccount ?? null,
+    signedInBefore: signedInBefore === undefined ? null : instantOf(Date.parse(signedInBefore)),
   };
 }

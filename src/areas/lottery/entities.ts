@@ -2,6 +2,7 @@ import { defineEntity } from '@mikro-orm/core';
 import type { Currency } from '#areas/payouts';
 import type { VoidReason } from '#lib/draw/audit.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
+import type { SignedAnnouncement, SignedClosed } from '#lib/draw/statements.ts';
 import {
   array,
   bigint,
@@ -22,13 +23,13 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
-import type { ChatRoundTerms, PrizeTerms } from './terms.ts';
+import type { ChatRoundTerms, EntryRuleTerms, PrizeTerms } from './terms.ts';
 
 /** States of a round. The column `state` of `RoundsTable` describes them. */
 export const ROUND_STATES = ['pending', 'active', 'closing', 'committed', 'finalized', 'void'] as const;
 
 /** States of a ticket. The column `state` of `TicketsTable` describes them. */
-export const TICKET_STATES = ['checking', 'confirmed', 'refused', 'refunded'] as const;
+export const TICKET_STATES = ['checking', 'confirmed', 'refused'] as const;
 
 /** A row is a round: a chat round, or a legacy round, which sells tickets. Rows are never deleted, and the row of an ended round never changes. */
 export const RoundsTable = defineEntity({
@@ -40,7 +41,7 @@ export const RoundsTable = defineEntity({
     /**
      * pending: created, but not started (only chat rounds). active: the parameters are frozen, and the round accepts entries until `closesAt`.
      * closing: the entries are frozen; a worker computes their root and submits the commitment. committed: the commitment is finalized on the chain,
-     * and the draw waits for the beacon round. finalized: the winners are drawn. void: ended without a draw.
+     * and the draw waits for the beacon round. finalized: the winners are drawn. void: ended without entries.
      */
     state: oneOf(...ROUND_STATES),
     title: text().nullable(),
@@ -50,6 +51,8 @@ export const RoundsTable = defineEntity({
     picks: smallint().nullable(),
     range: smallint().nullable(),
     maxEntriesPerWallet: integer().nullable(),
+    /** Terms that a wallet must meet to enter a chat round. */
+    entryRules: jsonb<EntryRuleTerms>().default('{}'),
     /** Prizes of a chat round, first place first. */
     prizes: jsonb<PrizeTerms[]>().nullable(),
     durationSec: integer().nullable(),
@@ -63,16 +66,20 @@ export const RoundsTable = defineEntity({
     closesAt: timestamp(3).nullable(),
     /** Number of entries. Indexes begin at 0, so this number is also the index of the next entry. */
     entries: integer().default(0),
+    /** Running hash after the last entry (before the first entry, the hash of the parameters), and the time of the last entry. */
+    runningHash: bytes().nullable(),
+    lastEntryAt: timestamp(3).nullable(),
+    /** The signed statements about the opening and the closing of the round. */
+    announcement: jsonb<SignedAnnouncement>().nullable(),
+    closed: jsonb<SignedClosed>().nullable(),
     /** Root of the Merkle tree over the entries; null until the tree is computed. */
     root: bytes().nullable(),
-    /** JSON text of the audit, without the hashes of the entries; null until the root is computed or the round is void. */
+    /** JSON text of the audit; null until the root is computed or the round is void. */
     audit: text().nullable(),
     /** The beacon round that decides the draw, and the time at which the beacon should publish it. */
     beaconRound: bigint().nullable(),
     beaconDueAt: timestamp().nullable(),
     voidReason: text().$type<VoidReason>().nullable(),
-    /** The void round whose entries this round took over. */
-    successorOf: uuid().columnType('uuid references rounds').nullable(),
     /** Time from which the sweep may enqueue a job for the round again. */
     lookAt: timestamp().defaultRaw('app_now()'),
     createdAt: timestamp().defaultRaw('app_now()'),
@@ -84,17 +91,20 @@ export const RoundsTable = defineEntity({
     "case kind when 'chat' then ((num_nulls(title, picks, range, max_entries_per_wallet, prizes, duration_sec) = 0) and (ticket_price is null)) else ((ticket_price is not null) and (num_nonnulls(picks, range, max_entries_per_wallet, prizes, duration_sec) = 0)) end",
     "(state = 'pending') or (num_nulls(parameters, parameters_hash, opens_at, closes_at) = 0)",
     "state in ('pending', 'active') or closed_at is not null",
+    "state = 'pending' or num_nulls(running_hash, announcement) = 0",
+    "state in ('pending', 'active') or closed is not null",
     "state not in ('committed', 'finalized') or (beacon_due_at is not null and root is not null and audit is not null and entries > 0)",
     "(state = 'void') = (void_reason is not null)",
     "(state in ('finalized', 'void')) = (ended_at is not null)",
     'entries >= 0',
   ),
-  uniques: [{ name: 'rounds_successor_of_key', properties: ['successorOf'] }],
   indexes: [
-    index("create index rounds_created_by on rounds (created_by, kind) where state in ('pending', 'active')"),
     index("create index rounds_ended on rounds (kind, state, ended_at desc) where state in ('finalized', 'void')"),
     index('create index rounds_listed on rounds (kind, state, created_at desc, id desc)'),
     index("create unique index rounds_one_active on rounds (kind) where kind = 'chat' and state = 'active'"),
+    index("create index rounds_opened on rounds (created_at) where kind = 'legacy'"),
+    index("create index rounds_opened_by on rounds (created_by, created_at) where kind = 'legacy'"),
+    index("create index rounds_unfinished on rounds (created_by) where kind = 'legacy' and state in ('active', 'closing', 'committed')"),
     index("create index rounds_open on rounds (state, closes_at) where state in ('active', 'closing', 'committed')"),
   ],
   triggers: [
@@ -103,34 +113,27 @@ export const RoundsTable = defineEntity({
   ],
 });
 
-/**
- * A row is the position of a round's commitment in the sequence of one committer key. A round gets its row just before its commitment is signed, when
- * the previous commitment is finalized.
- */
+/** A row is the finalized commitment of a round: its account on the chain, which exists only once per round. */
 export const CommitmentsTable = defineEntity({
   name: 'Commitments',
   tableName: 'commitments',
   properties: {
-    committer: byteText().primary(),
-    /** Counts from 1 without gaps, for each committer. */
-    sequence: bigint().primary(),
-    round: reference(RoundsTable, 'round'),
-    /** Hash of the previous commitment of the committer, hex. */
-    previous: text(),
-    /** The columns from here on are null until the commitment is finalized. `hash` is the hash of the memo, hex. */
-    memo: text().nullable(),
-    hash: text().nullable(),
+    round: reference(RoundsTable, 'round').primary(),
+    account: wallet(),
+    leaf: bytes(),
+    beaconRound: bigint(),
+    slot: bigint(),
+    /** Time of the chain's clock, whole seconds. */
+    at: timestamp(3),
+    blockhash: byteText(),
+    /** Signature of the transaction; null when it is not known, for example after the database was restored from a backup. */
     signature: byteText().nullable(),
-    slot: bigint().nullable(),
-    blockhash: byteText().nullable(),
-    blockTime: timestamp().nullable(),
   },
-  checks: checks('num_nulls(memo, hash, signature, slot, blockhash, block_time) in (0, 6)', 'sequence > 0'),
+  checks: checks('beacon_round > 0', 'length(leaf) = 32'),
   uniques: [
-    { name: 'commitments_round_key', properties: ['round'] },
+    { name: 'commitments_account_key', properties: ['account'] },
     { name: 'commitments_signature_key', properties: ['signature'] },
   ],
-  indexes: [index('create index commitments_first on commitments (slot) where sequence = 1')],
 });
 
 /** A row is an entry of a round. Rows are never changed or deleted. A round has at most one entry per message. */
@@ -150,8 +153,10 @@ export const EntriesTable = defineEntity({
     messageId: byteText(),
     /** Whole milliseconds, because the leaf of the entry contains milliseconds. */
     at: timestamp(3),
+    /** Running hash after this entry. */
+    runningHash: bytes(),
   },
-  checks: checks('index >= 0'),
+  checks: checks('index >= 0', 'length(running_hash) = 32'),
   uniques: [{ name: 'entries_round_source_message_id_key', properties: ['round', 'source', 'messageId'] }],
   indexes: [
     index('create index entries_chosen on entries (wallet, at desc, id desc) where cardinality(numbers) > 0'),
@@ -246,8 +251,7 @@ export const TicketsTable = defineEntity({
     /** Signature of the payment; null for a free ticket. */
     signature: byteText().nullable(),
     /**
-     * checking: waits until the payment is finalized or can never land. confirmed: the ticket counts, and its entry exists. refused: the ticket does
-     * not count. refunded: the ticket counted, and then its round became void.
+     * checking: waits until the payment is finalized or can never land. confirmed: counts, and its entry exists. refused: does not count.
      */
     state: oneOf(...TICKET_STATES),
     /** Whether the payment is finalized. The refusal of a finalized payment is permanent; otherwise the wallet can request the ticket again. */
@@ -273,7 +277,7 @@ export const TicketsTable = defineEntity({
     index("create index tickets_checking on tickets (wallet) where state = 'checking'"),
     index("create index tickets_confirmed on tickets (round, id) where state = 'confirmed'"),
     index("create index tickets_due on tickets (next_at) where state = 'checking'"),
-    index("create unique index tickets_paid_by on tickets (signature) where state in ('confirmed', 'refunded')"),
+    index("create unique index tickets_paid_by on tickets (signature) where state = 'confirmed'"),
     index("create index tickets_settling on tickets (round, asked_at) where state = 'checking'"),
     index('create index tickets_wallet on tickets (wallet, created_at desc, id desc)'),
   ],

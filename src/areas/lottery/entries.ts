@@ -1,9 +1,13 @@
-import type { Entry } from '#lib/draw/entry.ts';
+import { HASH_BYTES, instantOf, millis } from '#lib/draw/bytes.ts';
+import { type Entry, entryLeaves } from '#lib/draw/entry.ts';
 import { derivedNumbers } from '#lib/draw/numbers.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
+import { runningHashes } from '#lib/draw/round-leaf.ts';
 import { numbersError } from '#lib/draw/rules.ts';
+import type { SignedAnnouncement } from '#lib/draw/statements.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { type EntryBalance, type RuleRefusal, refusedWallets } from './entry-rules.ts';
 import { newEntry } from './events.ts';
 import { type RoundKind, type RoundState, readDatabaseClock } from './rows.ts';
 
@@ -13,8 +17,15 @@ export interface LockedRound {
   readonly kind: RoundKind;
   readonly state: RoundState;
   readonly parameters: RoundParameters;
+  /** Hex. */
+  readonly parametersHash: string;
+  readonly announcement: SignedAnnouncement;
   /** Number of entries. Indexes begin at 0, so this number is also the index of the next entry. */
   entries: number;
+  /** Running hash after the last entry. */
+  runningHash: Buffer;
+  /** Time of the last entry, ms since 1970; null before the first entry. */
+  lastEntryAt: number | null;
   /** The database's clock after the lock was acquired, ms since 1970. */
   readonly now: number;
   /** Closing time, ms since 1970. */
@@ -22,7 +33,8 @@ export interface LockedRound {
 }
 
 type LockRow = Omit<LockedRound, 'now'>;
-const LOCKED = `id::text, kind, state, parameters, entries, (extract(epoch from closes_at) * 1000)::float8 as "closesAt"`;
+const LOCKED = `id::text, kind, state, parameters, parameters_hash as "parametersHash", announcement, entries, running_hash as "runningHash",
+  (extract(epoch from last_entry_at) * 1000)::float8 as "lastEntryAt", (extract(epoch from closes_at) * 1000)::float8 as "closesAt"`;
 const lockActiveChat = statement<LockRow>(
   'lock_active_chat_round',
   `select ${LOCKED} from rounds where kind = 'chat' and state = 'active' for update`,
@@ -44,42 +56,65 @@ export const lockRound = (tx: Queryable, id: string): Promise<LockedRound | null
 /** Returns whether a locked round accepts entries now. */
 export const takesEntries = (round: LockedRound): boolean => round.state === 'active' && round.now < round.closesAt;
 
-/** An entry before it gets its index. */
-interface NewEntry extends Omit<Entry, 'index'> {
+/** An entry before it gets its index and its time. */
+interface NewEntry extends Omit<Entry, 'index' | 'at'> {
   readonly id: string;
 }
+/** An entry with all values of its receipt. */
 export interface AcceptedEntry extends Entry {
   readonly id: string;
   readonly round: string;
+  /** Address of the draws account. */
+  readonly draws: string;
+  /** Hash of the round's parameters, hex. */
+  readonly parametersHash: string;
+  /** Running hash after this entry, hex. */
+  readonly runningHash: string;
 }
+
+/** SQL expression of an `AcceptedEntry` as JSON, from a row `e` of the table `entries` and the row `r` of its round. */
+export const ACCEPTED_ENTRY = `json_build_object('id', e.id, 'round', e.round, 'draws', r.parameters->>'draws', 'parametersHash', r.parameters_hash,
+  'runningHash', encode(e.running_hash, 'hex'), 'index', e.index, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source,
+  'messageId', e.message_id, 'at', ${instant('e.at')})`;
 
 // Passes the numbers of each entry as JSON, because a PostgreSQL array cannot contain arrays of different lengths.
 const insert = statement(
   'insert_entries',
-  `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
-   select $1::uuid, $2::int + n - 1, e.id, e.wallet, array(select jsonb_array_elements_text(e.numbers)::smallint), e.source, e.message_id, e.at
-   from unnest($3::uuid[], $4::text[], $5::jsonb[], $6::text[], $7::text[], $8::timestamptz[]) with ordinality as e(id, wallet, numbers, source, message_id, at, n)`,
+  `insert into entries (round, index, id, wallet, numbers, source, message_id, at, running_hash)
+   select $1::uuid, $2::int + n - 1, e.id, e.wallet, array(select jsonb_array_elements_text(e.numbers)::smallint), e.source, e.message_id, $8::timestamptz, e.hash
+   from unnest($3::uuid[], $4::text[], $5::jsonb[], $6::text[], $7::text[], $9::bytea[]) with ordinality as e(id, wallet, numbers, source, message_id, hash, n)`,
 );
-const count = statement('count_entries', 'update rounds set entries = $2 where id = $1');
+const count = statement('count_entries', 'update rounds set entries = $2, running_hash = $3, last_entry_at = $4 where id = $1');
 
 /**
- * Appends entries to a locked round, in their order, and emits an event for each entry. Precondition: the entries follow the rules of the round,
- * because this function checks only the constraints of the table.
+ * Appends entries to a locked round, in their order, and emits an event for each entry. Their time is the time of this call, but not before the last
+ * entry or the opening of the round, even if the clock was set back. It is before the closing time also for a ticket whose payment was made in time
+ * and is checked later. Precondition: the entries follow the rules of the round, because this function checks only the constraints of the table.
  */
 export async function appendEntries(tx: Tx, round: LockedRound, entries: readonly NewEntry[]): Promise<AcceptedEntry[]> {
   if (entries.length === 0) return [];
-  const accepted = entries.map((entry, i): AcceptedEntry => ({ ...entry, round: round.id, index: round.entries + i }));
+  const { id: roundId, parametersHash } = round;
+  const time = Math.max(Math.min(round.now, round.closesAt - 1), round.lastEntryAt ?? millis(round.parameters.opensAt));
+  const at = instantOf(time);
+  const indexed = entries.map((entry, i) => ({ ...entry, index: round.entries + i, at }));
+  const hashes = Buffer.from(runningHashes(round.runningHash, entryLeaves(roundId, indexed)));
+  const hashOf = (i: number) => hashes.subarray(HASH_BYTES * i, HASH_BYTES * (i + 1));
+  const named = { round: roundId, draws: round.parameters.draws, parametersHash };
+  const accepted = indexed.map((entry, i): AcceptedEntry => ({ ...entry, ...named, runningHash: hashOf(i).toString('hex') }));
   const column = <Key extends keyof NewEntry>(key: Key) => entries.map((entry) => entry[key]);
   const numbers = entries.map((entry) => JSON.stringify(entry.numbers));
   const first = round.entries;
   round.entries += entries.length;
+  round.runningHash = hashOf(entries.length - 1);
+  round.lastEntryAt = time;
+  const columns = [column('id'), column('wallet'), numbers, column('source'), column('messageId')];
   await Promise.all([
-    tx.query(insert, [round.id, first, column('id'), column('wallet'), numbers, column('source'), column('messageId'), column('at')]),
-    tx.query(count, [round.id, round.entries]),
+    tx.query(insert, [roundId, first, ...columns, at, entries.map((_, i) => hashOf(i))]),
+    tx.query(count, [roundId, round.entries, round.runningHash, at]),
   ]);
   tx.emitAll(
     newEntry,
-    accepted.map(({ id, index, wallet, numbers }) => ({ roundId: round.id, kind: round.kind, entryId: id, index, wallet, numbers })),
+    accepted.map(({ id, index, wallet, numbers }) => ({ roundId, kind: round.kind, entryId: id, index, wallet, numbers })),
   );
   return accepted;
 }
@@ -93,10 +128,12 @@ interface EntryCandidate {
   readonly numbers: readonly number[] | null;
   readonly source: string;
   readonly messageId: string;
+  /** The wallet's balance of the token that the round requires; null or absent when it is not known (`readEntryBalance`). */
+  readonly balance?: EntryBalance | null;
 }
 
 /** The accepted entry, or the reason for the refusal in one sentence. */
-type EntryAcceptance = { readonly entry: AcceptedEntry } | { readonly status: 400 | 409; readonly error: string };
+type EntryAcceptance = { readonly entry: AcceptedEntry } | RuleRefusal | { readonly status: 400 | 409; readonly error: string };
 
 const perWallet = statement<{ wallet: string; n: number }>(
   'count_entries_of_wallets',
@@ -118,21 +155,26 @@ export async function acceptEntries(tx: Tx, round: LockedRound | null, candidate
     return candidates.map(() => ({ status: 409, error: 'no round accepts entries now' }));
   }
   const { parameters } = round;
-  const counts = await tx.query(perWallet, [round.id, [...new Set(candidates.map(({ wallet }) => wallet))]]);
+  const balances = new Map(candidates.map(({ wallet, balance }) => [wallet, balance ?? null]));
+  const [counts, refused] = await Promise.all([
+    tx.query(perWallet, [round.id, [...balances.keys()]]),
+    refusedWallets(tx, parameters.entryRules, parameters.opensAt, balances),
+  ]);
   const entriesByWallet = new Map(counts.map(({ wallet, n }) => [wallet, n]));
-  const at = new Date(round.now).toISOString();
   const taken: NewEntry[] = [];
   const results = candidates.map((candidate): number | Exclude<EntryAcceptance, { entry: unknown }> => {
     const { id, wallet, source, messageId } = candidate;
     const numbers = candidate.numbers?.toSorted((a, b) => a - b) ?? derivedNumbers(id, wallet, parameters);
     const fault = numbersError(parameters, numbers);
     if (fault !== null) return { status: 400, error: `the numbers of an entry ${fault}` };
+    const refusal = refused.get(wallet);
+    if (refusal) return refusal;
     const before = entriesByWallet.get(wallet) ?? 0;
     if (before >= parameters.maxEntriesPerWallet) {
       return { status: 409, error: `a wallet can have at most ${parameters.maxEntriesPerWallet} entries in this round` };
     }
     entriesByWallet.set(wallet, before + 1);
-    return taken.push({ id, wallet, numbers, source, messageId, at }) - 1;
+    return taken.push({ id, wallet, numbers, source, messageId }) - 1;
   });
   const accepted = await appendEntries(tx, round, taken);
   return results.map((result) => {

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { Hash } from '#lib/draw/bytes.ts';
+import { RoundParameters } from '#lib/draw/parameters.ts';
+import { SignedAnnouncement, SignedClosed } from '#lib/draw/statements.ts';
 import { Count, Instant } from '#lib/scalars.ts';
 import { event } from '#platform/events/event.ts';
 
@@ -20,15 +23,18 @@ export const newEntry = event({
 export const roundStarted = event({
   type: 'round_started',
   category: 'round',
-  summary: 'A round has opened for entries.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, title: z.string().nullable(), opensAt: Instant, closesAt: Instant }),
+  summary: 'A round has opened for entries. Its parameters never change; the announcement is signed.',
+  payload: z.strictObject({
+    ...{ roundId: Key, kind: Kind, title: z.string().nullable(), opensAt: Instant, closesAt: Instant },
+    ...{ parameters: RoundParameters, parametersHash: Hash, announcement: SignedAnnouncement },
+  }),
 });
 
 export const roundClosed = event({
   type: 'round_closed',
   category: 'round',
-  summary: 'A round has closed for entries. Its entries are public; a commitment to them follows.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, entries: Count }),
+  summary: 'A round has closed for entries. Its entries are public; a commitment to them follows. `closed` is the signed statement about them.',
+  payload: z.strictObject({ roundId: Key, kind: Kind, entries: Count, closed: SignedClosed }),
 });
 
 export const roundCommitted = event({
@@ -38,10 +44,12 @@ export const roundCommitted = event({
   payload: z.strictObject({
     roundId: Key,
     kind: Kind,
-    sequence: Count,
     entries: Count,
-    root: z.hex(),
-    signature: Signature,
+    root: Hash,
+    leaf: Hash,
+    account: Address,
+    slot: Count,
+    signature: Signature.nullable(),
     beaconRound: Count,
     dueAt: Instant,
   }),
@@ -57,8 +65,8 @@ export const roundFinalized = event({
 export const roundVoid = event({
   type: 'round_void',
   category: 'round',
-  summary: 'A round ended without a draw. `successor` is the round that takes over its entries, if any. Paid tickets are refunded.',
-  payload: z.strictObject({ roundId: Key, kind: Kind, reason: z.string(), successor: Key.nullable() }),
+  summary: 'A round ended without entries, so it is not drawn.',
+  payload: z.strictObject({ roundId: Key, kind: Kind, reason: z.string(), closed: SignedClosed }),
 });
 
 export const winnerAnnounced = event({

@@ -1,5 +1,7 @@
 /** The public API of the lottery: rounds of both kinds, their entries, draws and prizes. */
-export { type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from './entries.ts';
+export { reportDraws } from './draws/account.ts';
+export { ACCEPTED_ENTRY, type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from './entries.ts';
+export { type EntryBalance, readEntryBalance } from './entry-rules.ts';
 export { checkTicket, sweepTickets } from './legacy/check.ts';
 export { advanceRound, sweepRounds } from './lifecycle/advance.ts';
 export { drawCommitment } from './lifecycle/commitment.ts';

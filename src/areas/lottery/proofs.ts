@@ -37,11 +37,8 @@ const selectProof = statement<ProofRow>(
 export async function readEntryProof(db: Queryable, kind: RoundKind, id: string, entryId: string): Promise<ProvedEntry> {
   const row = (await db.query(selectProof, [id, kind, entryId]))[0];
   if (!row) throw roundNotFound(kind, id);
-  const { entry, leaf, siblings, root, voidReason } = row;
+  const { entry, leaf, siblings, root } = row;
   if (entry === null) throw fail(404, `round ${id} has no entry ${entryId}`);
-  // When the stored entries differ from the committed entries, the root of the stored tree differs from the committed root, so there are no valid
-  // proofs.
-  if (root === null || leaf === null || siblings === null || voidReason === 'entries-differ')
-    throw notAvailable({ id, ...row }, 'proofs', 'when its entries are frozen');
+  if (root === null || leaf === null || siblings === null) throw notAvailable({ id, ...row }, 'proofs', 'when its entries are frozen');
   return { entry, index: entry.index, leaf, proof: siblings.filter((sibling) => sibling !== ''), root };
 }

@@ -6,6 +6,7 @@ import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { encodeBody } from '#platform/http/cached-body.ts';
+import { entryLines } from './entries-file.ts';
 import { build, type RoundKind, type RoundState } from './rows.ts';
 
 /** The fields of a round that decide which of its results are available. */
@@ -75,17 +76,6 @@ export interface PublicFile {
  */
 const streamed = (chunks: AsyncGenerator<string>) => Readable.from(chunks, { objectMode: false, highWaterMark: 1 });
 
-/** Entries per query. Their lines are about 400 KB of text. */
-const ENTRIES_PER_CHUNK = 2_000;
-// The database formats the lines, because reading the rows and formatting the lines in this process takes ten times as long. Each line equals the
-// result of `entryLine`: sorted keys, no white space.
-const selectLines = statement<{ lines: string; next: number }>(
-  'select_entry_lines',
-  `select string_agg('{"at":"' || ${AT} || '","index":' || index || ',"messageId":' || to_json(message_id) || ',"numbers":' || array_to_json(numbers)
-            || ',"source":' || to_json(source) || ',"wallet":"' || wallet || E'"}\\n', '' order by index) as lines, max(index) + 1 as next
-   from (select * from entries where round = $1 and index >= $2 order by index limit ${ENTRIES_PER_CHUNK}) chunk having count(*) > 0`,
-);
-
 const hasEnded = (state: RoundState) => state === 'finalized' || state === 'void';
 
 /**
@@ -95,15 +85,7 @@ const hasEnded = (state: RoundState) => state === 'finalized' || state === 'void
 export async function entryFile({ db }: Pick<App, 'db'>, kind: RoundKind, id: string): Promise<PublicFile> {
   const { state, entries, voidReason } = await readRoundStatus(db, kind, id);
   if (state === 'pending' || state === 'active') throw notAvailable({ id, state, voidReason }, 'published entries', 'when it is closed');
-  async function* lines(): AsyncGenerator<string> {
-    for (let next = 0; ; ) {
-      const chunk = (await db.query(selectLines, [id, next]))[0];
-      if (!chunk) return;
-      yield chunk.lines;
-      next = chunk.next;
-    }
-  }
-  return { etag: `"entries-${id}-${state}-${entries}"`, isFinal: hasEnded(state), open: () => streamed(lines()) };
+  return { etag: `"entries-${id}-${state}-${entries}"`, isFinal: hasEnded(state), open: () => streamed(entryLines(db, id)) };
 }
 
 const HASHES_PER_CHUNK = 4_096;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { Audit } from '#lib/draw/audit.ts';
+import { PublishedAudit } from '#lib/draw/audit.ts';
 import { Hash, Millisecond, RoundId, Units } from '#lib/draw/bytes.ts';
+import { PayoutMember } from '#lib/draw/payout.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Count, Instant, Wallet } from '#lib/scalars.ts';
 
@@ -71,7 +72,7 @@ export const EntryProofView = z
   })
   .meta({ id: 'EntryProof' });
 
-export const RoundAudit = Audit.meta({
+export const RoundAudit = PublishedAudit.required({ entryHashes: true }).meta({
   id: 'RoundAudit',
   description:
     'All inputs and results of a draw. Later parts are null until the round reaches them. `bin/verify-round` needs this document, the entries, ' +
@@ -103,10 +104,9 @@ export const WinningNumbersView = z
         .meta({ description: 'The numbers in drawn order: a Fisher–Yates shuffle over 1 to `range`.', example: [30, 3, 41, 7, 12] }),
       seedFrom: z
         .strictObject({
-          label: z.literal('coinop/draw/1'),
+          label: z.literal('coinop/draw/2'),
           round: RoundId,
-          entriesRoot: Hash,
-          parametersHash: Hash,
+          leaf: Hash.meta({ description: 'Leaf of the round, as its commitment contains it.' }),
           chainHash: Hash,
           beaconRound: Count.meta({ example: 12_345_678 }),
           randomness: Hash,
@@ -114,7 +114,7 @@ export const WinningNumbersView = z
         })
         .meta({
           description:
-            'The inputs of the seed: SHA-256 over these values in this order, each preceded by its length in bytes as u32 LE; `beaconRound` is a u64 LE.',
+            'The inputs of the seed: SHA-256 over these values in this order, each preceded by its length in bytes as u32 LE; `round` has 16 bytes, hashes have 32 bytes, `beaconRound` is a u64 LE.',
         }),
       beacon: z.strictObject({
         publicKey: z.string().meta({ description: 'Public key of the drand chain, on G2.' }),
@@ -122,11 +122,9 @@ export const WinningNumbersView = z
         dueAt: Instant,
       }),
       commitment: z.strictObject({
-        sequence: Count.meta({ example: 17 }),
-        memo: z.string().meta({ description: 'Text of the commitment that was on the chain before the beacon round existed.' }),
-        signature: z.string().meta({ description: 'Signature of the commitment’s transaction.', example: SIGNATURE }),
+        account: Wallet.meta({ description: 'Address of the commitment account, which existed before the beacon round.' }),
         slot: Count.meta({ example: 300_000_000 }),
-        blockTime: Instant,
+        at: Instant.meta({ description: 'Time of the commitment by the chain’s clock.' }),
       }),
     }),
   })
@@ -165,15 +163,23 @@ export const PayoutsOfRound = z
         place: WinnerPlace,
         wallet: Wallet,
         prize: WonPrize,
+        amount: Units.meta({ description: 'The amount of the prize in base units.' }),
+        mint: Wallet.meta({ description: 'Address of the mint of the prize.' }),
         paymentId: z.string().meta({ example: '4dc1b0de-7d3f-8a5c-9f0e-1f2d3c4b5a69' }),
         status: z.string().meta({ description: 'Status of the payment: pending, batched, confirmed, completed, …', example: 'completed' }),
-        signature: z
-          .string()
-          .nullable()
-          .meta({ description: 'Signature of the paying transaction; set when the payment is confirmed.', example: SIGNATURE }),
+        signature: z.string().nullable().meta({
+          description: 'Signature of the finalized transaction that pays the prize; null before, and when another service pays.',
+          example: SIGNATURE,
+        }),
+        batch: RoundId.nullable().meta({ description: 'Id of the batch that this transaction pays.' }),
         completedAt: Instant.nullable(),
       }),
     ),
+    batches: z.array(z.strictObject({ id: RoundId, members: z.array(PayoutMember.meta({ id: 'PayoutMember' })) })).meta({
+      description:
+        'All members of the named batches, also payments that are no prize of this round. The i-th member is the i-th token transfer of the transaction, whose memo ' +
+        '`coinop:payout:<batch>:<hash>` contains the hash over the members.',
+    }),
   })
   .meta({ id: 'RoundPayouts' });
 
@@ -185,7 +191,6 @@ export const FinalizedView = z
     entries: Count.meta({ example: 1234 }),
     winners: Count.meta({ description: 'Number of wallets that won.', example: 3 }),
     prizes: z.array(z.strictObject({ amount: Units, mint: z.enum(['reward', 'usdc']) })),
-    sequence: Count.meta({ description: 'Sequence number of the round’s commitment.', example: 17 }),
     endedAt: Instant,
   })
   .meta({ id: 'FinalizedRound' });
@@ -193,15 +198,10 @@ export const FinalizedView = z
 const AddressOrNull = (description: string) => Wallet.nullable().meta({ description });
 export const KeysView = z
   .strictObject({
-    receipts: z.array(z.strictObject({ id: z.string().meta({ example: '9xQeWvG8' }), algorithm: z.literal('ed25519'), publicKey: Wallet })).meta({
-      description: 'The public keys of entry receipts, base58.',
-    }),
-    committer: AddressOrNull('The key that signs the memos with the commitments; null when this process has no such setting.'),
-    formerCommitters: z.array(Wallet).meta({
-      description:
-        'Earlier commitment keys, the oldest first. Each key has its own sequence and is valid until the first commitment of the next key.',
-      example: [],
-    }),
+    drawsProgram: AddressOrNull('The program that accepts the commitments; null when this process has no such setting.'),
+    draws: AddressOrNull('The draws account: it names the beacon, the committer and the receipt key. All rounds name it, and it never changes.'),
+    receiptKey: Wallet.meta({ description: 'The ed25519 public key of receipts and of the other statements about rounds.' }),
+    committer: AddressOrNull('The key that signs the commitments; null when this process has no such setting.'),
     treasury: AddressOrNull('The wallet whose tokens pay the prizes.'),
     mints: z.strictObject({ reward: AddressOrNull('Mint of the arcade’s own token.'), usdc: AddressOrNull('Mint of the stablecoin.') }),
     beacon: z.strictObject({

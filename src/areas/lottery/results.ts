@@ -1,14 +1,12 @@
 import { type NotNull, sql } from 'kysely';
-import { type Payment, paymentId, readPaymentsByCause } from '#areas/payouts';
+import { type Payment, paymentId, readPaidBatches, readPaymentsByCause } from '#areas/payouts';
 import { Audit } from '#lib/draw/audit.ts';
-import { parseMemo } from '#lib/draw/commitment.ts';
 import { isoInstant, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { notAvailable, readRoundStatus, roundNotFound } from './published.ts';
-import { build } from './rows.ts';
+import { build, type RoundKind } from './rows.ts';
 import type { PrizeTerms } from './terms.ts';
 
-const StoredAudit = Audit.omit({ entryHashes: true });
 const chatRounds = build.selectFrom('rounds').where('kind', '=', 'chat');
 const auditIfFinalized = sql<string | null>`case when state = 'finalized' then audit end`.as('audit');
 
@@ -20,11 +18,10 @@ export async function readNumbers(db: Queryable, id: string) {
   const [round] = await run(db, chatRounds.select(['state', 'void_reason as voidReason', auditIfFinalized]).where('id', '=', id));
   if (!round) throw roundNotFound('chat', id);
   if (round.audit === null) throw notAvailable({ id, ...round }, 'winning numbers', 'when it is finalized');
-  const { commitment, beacon, draw } = StoredAudit.parse(JSON.parse(round.audit));
-  const committed = commitment && parseMemo(commitment.memo);
-  if (!committed || !beacon?.signature || !beacon.randomness || !draw) throw new Error(`the audit of round ${id} has no draw`);
-  const { sequence, memo, signature, slot, blockhash, blockTime } = commitment;
-  const { entriesRoot, parametersHash, chainHash, beaconRound } = committed;
+  const { commitment, beacon, draw } = Audit.parse(JSON.parse(round.audit));
+  if (!commitment?.blockhash || !beacon?.signature || !beacon.randomness || !draw) throw new Error(`the audit of round ${id} has no draw`);
+  const { account, beaconRound, leaf, slot, blockhash, at } = commitment;
+  const { chainHash, randomness } = beacon;
   const { seed, label, draws, drawn, numbers } = draw;
   return {
     round: id,
@@ -32,16 +29,16 @@ export async function readNumbers(db: Queryable, id: string) {
     proof: {
       ...{ seed, label, draws, drawn },
       seedFrom: {
-        label: 'coinop/draw/1' as const,
-        ...{ round: id, entriesRoot, parametersHash, chainHash, beaconRound, randomness: beacon.randomness, blockhash },
+        label: 'coinop/draw/2' as const,
+        ...{ round: id, leaf, chainHash, beaconRound, randomness, blockhash },
       },
       beacon: { publicKey: beacon.publicKey, signature: beacon.signature, dueAt: beacon.dueAt },
-      commitment: { sequence, memo, signature, slot, blockTime },
+      commitment: { account, slot, at },
     },
   };
 }
 
-/** A winner of a chat round, with the prize. */
+/** A winner of a round, with the prize. */
 interface DrawnWinner {
   place: number;
   wallet: string;
@@ -54,31 +51,38 @@ interface DrawnWinner {
 const selectWinners = statement<DrawnWinner>(
   'select_winners',
   `select w.place, w.wallet, e.id::text as "entryId", w.index as "entryIndex", w.matches,
-     json_build_object('amount', w.amount::text, 'mint', w.mint, 'address', r.parameters->'prizes'->(w.place - 1)->>'mint') as prize
+     json_build_object('amount', w.amount::text, 'mint', w.mint,
+       'address', coalesce(r.parameters->>'mint', r.parameters->'prizes'->(w.place - 1)->>'mint')) as prize
    from round_winners w join rounds r on r.id = w.round join entries e on e.round = w.round and e.index = w.index
    where w.round = $1 order by w.place`,
 );
 
 /**
- * Reads the winners of a chat round, first place first.
+ * Reads the winners of a round that have a prize, first place first.
  * @param result word that the error message uses for the winners
  * @throws 404 when the round does not exist or is not finalized
  */
-export async function readWinners(db: Queryable, id: string, result = 'winners'): Promise<DrawnWinner[]> {
-  const round = await readRoundStatus(db, 'chat', id);
+export async function readWinners(db: Queryable, kind: RoundKind, id: string, result = 'winners'): Promise<DrawnWinner[]> {
+  const round = await readRoundStatus(db, kind, id);
   if (round.state !== 'finalized') throw notAvailable(round, result, 'when it is finalized');
   return await db.query(selectWinners, [id]);
 }
 
-/** Reads the payments of a chat round's prizes. @throws 404 when the round does not exist or is not finalized */
-export async function readPayouts(db: Queryable, id: string) {
-  const winners = await readWinners(db, id, 'payouts');
+/**
+ * Reads the payments of a round's prizes, and all members of the batches that paid them.
+ * @throws 404 when the round does not exist or is not finalized
+ */
+export async function readPayouts(db: Queryable, kind: RoundKind, id: string) {
+  const winners = await readWinners(db, kind, id, 'payouts');
   const causes = winners.map(({ place }) => `${id}:${place}`);
-  const payments = await readPaymentsByCause(db, 'prize', causes);
+  const ids = causes.map((cause) => paymentId({ kind: 'prize', id: cause }));
+  const [payments, batches] = await Promise.all([readPaymentsByCause(db, 'prize', causes), readPaidBatches(db, ids)]);
   const payouts = winners.map(({ place, wallet, prize }, i) => {
-    const cause = causes[i] ?? '';
-    const { status = 'pending', signature = null, completedAt = null }: Partial<Payment> = payments.get(cause) ?? {};
-    return { place, wallet, prize, paymentId: paymentId({ kind: 'prize', id: cause }), status, signature, completedAt };
+    const { status = 'pending', signature = null, completedAt = null }: Partial<Payment> = payments.get(causes[i] ?? '') ?? {};
+    const batch = status === 'completed' && signature !== null ? (batches.get(signature) ?? null) : null;
+    const { amount, address: mint } = prize;
+    const paid = { signature: batch?.signature ?? null, batch: batch?.id ?? null, completedAt };
+    return { place, wallet, prize, amount, mint, paymentId: ids[i] ?? '', status, ...paid };
   });
   const isDone = payouts.every(({ status }) => status === 'completed');
   return {
@@ -86,6 +90,7 @@ export async function readPayouts(db: Queryable, id: string) {
     status: payouts.length === 0 ? ('none' as const) : isDone ? ('completed' as const) : ('pending' as const),
     signatures: [...new Set(payouts.flatMap(({ signature }) => signature ?? []))],
     payouts,
+    batches: [...batches.values()].map(({ id: batch, members }) => ({ id: batch, members: [...members] })),
   };
 }
 
@@ -99,14 +104,12 @@ const finalizedPage = (limit: number, offset: number) =>
   build
     .selectFrom(finalized.select('id').orderBy('ended_at', 'desc').orderBy('id').limit(limit).offset(offset).as('page'))
     .innerJoin('rounds as r', 'r.id', 'page.id')
-    .innerJoin('commitments as c', 'c.round', 'r.id')
     .select([
       'r.id',
       'r.title',
       sql<number[]>`r.audit::json->'draw'->'numbers'`.as('numbers'),
       'r.entries',
       'r.prizes',
-      sql<number>`c.sequence::float8`.as('sequence'),
       sql<number>`(select count(*)::int from round_winners w where w.round = r.id)`.as('winners'),
       isoInstant('r.ended_at').as('endedAt'),
     ])

@@ -1,9 +1,10 @@
 import type { VoidReason } from '#lib/draw/audit.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
+import type { SignedAnnouncement, SignedClosed } from '#lib/draw/statements.ts';
 import { queryBuilder } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import { lotteryTables, type ROUND_STATES } from './entities.ts';
-import type { PrizeTerms } from './terms.ts';
+import type { EntryRuleTerms, PrizeTerms } from './terms.ts';
 
 /** Builds queries of the tables of this area. */
 export const build = queryBuilder(lotteryTables);
@@ -22,25 +23,27 @@ export interface RoundRow {
   range: number | null;
   maxEntriesPerWallet: number | null;
   prizes: readonly PrizeTerms[] | null;
+  entryRules: EntryRuleTerms;
   durationSec: number | null;
   ticketPrice: string | null;
   maxTickets: number | null;
   parameters: RoundParameters | null;
   parametersHash: string | null;
+  announcement: SignedAnnouncement | null;
+  closed: SignedClosed | null;
   opensAt: string | null;
   closesAt: string | null;
   entries: number;
+  /** Running hash after the last entry, hex; null before the round opens. */
+  runningHash: string | null;
   /** Hex. */
   root: string | null;
   beaconRound: number | null;
   beaconDueAt: string | null;
   voidReason: VoidReason | null;
-  /** `predecessor`: the void round whose entries this round took over. `successor`: the round that took over the entries of this void round. */
-  predecessor: string | null;
-  successor: string | null;
   /** The finalized commitment; null before it is recorded. */
-  commitment: { sequence: number; signature: string; slot: number; hash: string } | null;
-  /** Whether the round is still in state `committed` more than an hour after the randomness beacon should have published the value for its draw. */
+  commitment: { account: string; signature: string | null; slot: number; leaf: string } | null;
+  /** Whether the round is still in state `committed` more than `drawWithinSec` after the randomness beacon should have published its value. */
   overdue: boolean;
   createdAt: string;
   closedAt: string | null;
@@ -50,13 +53,12 @@ export interface RoundRow {
 
 /** Columns of a `RoundRow`: all columns except the audit. `r` is the alias of the table `rounds`. */
 export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by as "createdBy", r.picks, r.range, r.max_entries_per_wallet as "maxEntriesPerWallet",
-  r.prizes, r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
-  r.parameters_hash as "parametersHash", ${instant('r.opens_at')} as "opensAt", ${instant('least(r.closes_at, r.closed_at)')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
-  r.beacon_round::float8 as "beaconRound", ${instant('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason", r.successor_of::text as predecessor,
-  (select s.id::text from rounds s where s.successor_of = r.id) as successor,
-  (select json_build_object('sequence', c.sequence, 'signature', c.signature, 'slot', c.slot, 'hash', c.hash)
-   from commitments c where c.round = r.id and c.memo is not null) as commitment,
-  r.state = 'committed' and r.beacon_due_at < app_now() - interval '1 hour' as overdue,
+  r.prizes, r.entry_rules as "entryRules", r.duration_sec as "durationSec", r.ticket_price::text as "ticketPrice", r.max_tickets::float8 as "maxTickets", r.parameters,
+  r.parameters_hash as "parametersHash", r.announcement, r.closed, encode(r.running_hash, 'hex') as "runningHash", ${instant('r.opens_at')} as "opensAt", ${instant('least(r.closes_at, r.closed_at)')} as "closesAt", r.entries, encode(r.root, 'hex') as root,
+  r.beacon_round::float8 as "beaconRound", ${instant('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason",
+  (select json_build_object('account', c.account, 'signature', c.signature, 'slot', c.slot, 'leaf', encode(c.leaf, 'hex'))
+   from commitments c where c.round = r.id) as commitment,
+  r.state = 'committed' and r.beacon_due_at < app_now() - make_interval(secs => coalesce((r.parameters->>'drawWithinSec')::int, 3600)) as overdue,
   ${instant('r.created_at')} as "createdAt", ${instant('r.closed_at')} as "closedAt", ${instant('r.committed_at')} as "committedAt", ${instant('r.ended_at')} as "endedAt"`;
 
 const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rounds r where r.id = $1 and ($2::text is null or r.kind = $2)`);

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { VoidReason } from '#lib/draw/audit.ts';
 import { Hash, RoundId, Units } from '#lib/draw/bytes.ts';
-import { Count, Instant } from '#lib/scalars.ts';
+import { RoundParameters } from '#lib/draw/parameters.ts';
+import { SignedAnnouncement, SignedClosed } from '#lib/draw/statements.ts';
+import { Count, Instant, Wallet } from '#lib/scalars.ts';
 import { ROUND_STATES } from './entities.ts';
 import type { RoundRow } from './rows.ts';
-import { PrizeTerms } from './terms.ts';
+import { EntryRuleTerms, PrizeTerms } from './terms.ts';
 
 const ID = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
 
@@ -14,14 +16,15 @@ export const RoundPath = z.object({ id: RoundId.meta({ description: 'The roundâ€
 const Status = z.enum(ROUND_STATES).meta({
   description:
     'pending: created, not started. active: accepts entries. closing: entries are frozen, their commitment is not final yet. ' +
-    'committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without a draw.',
+    'committed: the commitment is finalized on the chain; the draw waits for the beacon. finalized: drawn. void: ended without entries.',
   example: 'finalized',
 });
 const Commitment = z
   .strictObject({
-    sequence: Count.meta({ example: 17 }),
-    signature: z.string().meta({ description: 'Signature of the transaction whose memo holds the commitment.' }),
-    hash: Hash,
+    account: Wallet.meta({ description: 'Address of the commitment account. A round has exactly one.' }),
+    leaf: Hash.meta({ description: 'Leaf of the round: the value that the account contains.' }),
+    slot: Count.meta({ example: 300_000_000 }),
+    signature: z.string().nullable().meta({ description: 'Signature of the transaction that created the account; null when it is not known.' }),
     beaconRound: Count.meta({ description: 'The beacon round that decides the draw.', example: 12_345_678 }),
     dueAt: Instant,
   })
@@ -34,12 +37,15 @@ const common = {
   entries: Count.meta({ description: 'Number of accepted entries.', example: 1234 }),
   opensAt: Instant.nullable(),
   closesAt: Instant.nullable().meta({ description: 'Closing time; the time at which the round was closed, if its creator closed it early.' }),
+  parameters: RoundParameters.nullable().meta({ description: 'All rules of the draw, frozen when the round opens; null before.' }),
+  parametersHash: Hash.nullable().meta({ description: 'Hash of the parameters. Every receipt contains it.' }),
+  announcement: SignedAnnouncement.nullable().meta({ description: 'The signed announcement of the round; null before the round opens.' }),
+  closed: SignedClosed.nullable().meta({ description: 'The signed statement about the entries at the close; null before.' }),
+  runningHash: Hash.nullable().meta({ description: 'Running hash after the last entry; null before the round opens.' }),
   entriesRoot: Hash.nullable().meta({ description: 'Root of the Merkle tree over all entries; null before they are frozen.' }),
   commitment: Commitment.nullable(),
-  overdue: z.boolean().meta({ description: 'The beacon round was due more than an hour ago, and the round is not drawn yet.' }),
+  overdue: z.boolean().meta({ description: 'The beacon round was due more than `drawWithinSec` ago, and the round is not drawn yet.' }),
   voidReason: VoidReason.nullable(),
-  predecessor: RoundId.nullable().meta({ description: 'The void round whose entries this round took over.' }),
-  successor: RoundId.nullable().meta({ description: 'The round that took over the entries of this void round.' }),
   createdAt: Instant,
   endedAt: Instant.nullable(),
 };
@@ -53,6 +59,7 @@ export const ChatRoundView = z
     prizes: z.array(PrizeTerms),
     durationSec: Count,
     maxEntriesPerWallet: Count,
+    entryRules: EntryRuleTerms,
   })
   .meta({ id: 'ChatRound' });
 export type ChatRoundView = z.output<typeof ChatRoundView>;
@@ -76,17 +83,13 @@ export type LegacyRoundView = z.output<typeof LegacyRoundView>;
 
 /** Returns the response fields of rounds of both kinds. */
 export function presentCommon(row: RoundRow) {
-  const { id, state, entries, opensAt, closesAt, root, commitment, beaconRound, beaconDueAt, overdue, voidReason } = row;
+  const { id, state, entries, opensAt, closesAt, root, runningHash, commitment, beaconRound, beaconDueAt, overdue, voidReason } = row;
+  const { parameters, parametersHash, announcement, closed } = row;
   return {
     ...{ id, status: state, entries, opensAt, closesAt, entriesRoot: root, overdue, voidReason },
-    commitment:
-      commitment === null
-        ? null
-        : {
-            ...{ sequence: commitment.sequence, signature: commitment.signature, hash: commitment.hash },
-            ...{ beaconRound: beaconRound ?? 0, dueAt: beaconDueAt ?? '' },
-          },
-    ...{ predecessor: row.predecessor, successor: row.successor, createdAt: row.createdAt, endedAt: row.endedAt },
+    ...{ parameters, parametersHash, announcement, closed, runningHash },
+    commitment: commitment === null ? null : { ...commitment, beaconRound: beaconRound ?? 0, dueAt: beaconDueAt ?? '' },
+    ...{ createdAt: row.createdAt, endedAt: row.endedAt },
   };
 }
 
@@ -100,5 +103,6 @@ export function presentChatRound(row: RoundRow): z.input<typeof ChatRoundView> {
     prizes: (row.prizes ?? []).map((prize) => ({ ...prize })),
     durationSec: row.durationSec ?? 0,
     maxEntriesPerWallet: row.maxEntriesPerWallet ?? 0,
+    entryRules: { ...row.entryRules },
   };
 }

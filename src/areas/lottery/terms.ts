@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Units } from '#lib/draw/bytes.ts';
-import { MAX_RANGE } from '#lib/draw/parameters.ts';
-import { line } from '#lib/scalars.ts';
+import { EntryRules, MAX_RANGE } from '#lib/draw/parameters.ts';
+import { Instant, line } from '#lib/scalars.ts';
 
 const DAY_SEC = 86_400;
 
@@ -13,6 +13,23 @@ export const PrizeTerms = z
   })
   .meta({ id: 'Prize' });
 export type PrizeTerms = z.output<typeof PrizeTerms>;
+
+/** The terms that a wallet must meet to enter a round. A term that is absent does not apply. */
+export const EntryRuleTerms = z
+  .strictObject({
+    minTokenBalance: PrizeTerms.optional().meta({ description: 'The wallet holds at least this amount of the token.' }),
+    minAcceptedScores: EntryRules.shape.minAcceptedScores.unwrap().optional().meta({
+      description: 'The wallet has at least this many accepted scores.',
+      example: 3,
+    }),
+    linkedAccount: EntryRules.shape.linkedAccount.unwrap().optional().meta({
+      description: 'The wallet has linked an account of this network before the round opened.',
+      example: 'x',
+    }),
+    signedInBefore: Instant.optional().meta({ description: 'The wallet signed in for the first time before this time.' }),
+  })
+  .meta({ id: 'EntryRules' });
+export type EntryRuleTerms = z.output<typeof EntryRuleTerms>;
 
 /** The terms of a chat round. */
 export const ChatRoundTerms = z
@@ -27,6 +44,10 @@ export const ChatRoundTerms = z
       .max(30 * DAY_SEC)
       .meta({ description: 'Seconds during which entries are accepted.', example: 600 }),
     maxEntriesPerWallet: z.int().min(1).max(1_000).default(1),
+    entryRules: EntryRuleTerms.default({}).meta({
+      description: 'Terms that a wallet must meet to enter; an entry of another wallet is refused (403).',
+      example: {},
+    }),
   })
   .refine(({ picks, range }) => picks <= range, { path: ['picks'], error: 'must not exceed range' })
   .meta({ id: 'ChatRoundTerms' });

@@ -112,7 +112,7 @@ export const PayoutBatchesTable = defineEntity({
     rent: bigint(),
     /** Each unit doubles the priority fee. */
     urgency: smallint(),
-    /** First 16 bytes, as hex, of SHA-256 over the payment ids in batch order. */
+    /** Hash over the members in batch order (`membersHash`), hex. */
     membersHash: text(),
     /** live: can still land. paid: finalized. over: can never land, or landed with an error. */
     state: oneOf('live', 'paid', 'over').default('live'),

@@ -2,6 +2,7 @@
  * The public API of the area payouts, which pays wallets and stores the state of each payment. The treasury pays in batches. A lane is a
  * durable-nonce account that one batch at a time uses. The orchestrator, an external service, makes all payments that the treasury does not make.
  */
+export { type PublishedBatch, readPaidBatches } from './batches/published.ts';
 export { payoutBatch } from './batches/transaction-type.ts';
 export { type CreatedPayment, createPayments, type PaymentRequest, paymentId } from './create-payment.ts';
 export { advanceNonce } from './lanes/advance.ts';

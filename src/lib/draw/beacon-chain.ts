@@ -1,4 +1,4 @@
-import { fromHex, sha256, utf8 } from './bytes.ts';
+import { concatBytes, fromHex, sha256, toHex, utf8 } from './bytes.ts';
 
 /**
  * Name of the drand scheme: signatures on G1, hashed to the curve by RFC 9380. Each beacon round is signed on its own, so a verifier does not need
@@ -38,11 +38,12 @@ export const QUICKNET: BeaconChain = {
  * of a draw) ‖ public key ‖ group hash ‖ name. The name is omitted for the chain "default".
  */
 export function chainHashOf({ period, genesisTime, publicKey, groupHash, beaconId }: Omit<BeaconChain, 'chainHash' | 'scheme'>): string {
-  const head = Buffer.alloc(12);
-  head.writeUInt32BE(period, 0);
-  head.writeBigInt64BE(BigInt(genesisTime), 4);
+  const head = new Uint8Array(12);
+  const view = new DataView(head.buffer);
+  view.setUint32(0, period);
+  view.setBigInt64(4, BigInt(genesisTime));
   const name = beaconId === 'default' ? '' : beaconId;
-  return sha256(Buffer.concat([head, fromHex(publicKey), fromHex(groupHash), utf8(name)])).toString('hex');
+  return toHex(sha256(concatBytes(head, fromHex(publicKey), fromHex(groupHash), utf8(name))));
 }
 
 type Rounds = Pick<BeaconChain, 'period' | 'genesisTime'>;
@@ -73,11 +74,3 @@ export function firstRoundFrom({ period, genesisTime }: Rounds, ms: number): num
  * @param signedAt time of signing the commitment, ms since 1970
  */
 export const roundToCommit = (chain: Rounds, signedAt: number, leadSec: number): number => firstRoundFrom(chain, signedAt + leadSec * 1_000);
-
-/**
- * Returns whether the block of a commitment is at least `marginSec` seconds earlier than the publication of a beacon round.
- * @param blockTime time of the finalized block, ms since 1970
- */
-export function isInTime(chain: Rounds, round: number, blockTime: number, marginSec: number): boolean {
-  return blockTime <= timeOf(chain, round) - marginSec * 1_000;
-}

@@ -1,4 +1,4 @@
-import { base58Bytes, sha256, uuidBytes } from './bytes.ts';
+import { base58Bytes, concatBytes, sha256, uuidBytes } from './bytes.ts';
 import { type Draw, type Integers, stream } from './stream.ts';
 
 /** Label of the random stream from which numbers are drawn. */
@@ -40,5 +40,5 @@ export const winningNumbers = (seed: Uint8Array, picks: number, range: number): 
  * "numbers/1" of the key sha256(entry id, 16 bytes ‖ wallet, 32 bytes). The entry's leaf contains these numbers, so they are fixed before the draw.
  */
 export function derivedNumbers(entryId: string, wallet: string, { picks, range }: { readonly picks: number; readonly range: number }): number[] {
-  return winningNumbers(sha256(Buffer.concat([uuidBytes(entryId), base58Bytes(wallet)])), picks, range).numbers;
+  return winningNumbers(sha256(concatBytes(uuidBytes(entryId), base58Bytes(wallet))), picks, range).numbers;
 }

@@ -1,29 +1,28 @@
-import { base58Bytes, fromHex, hashOfParts, sha256, u64, utf8, uuidBytes } from './bytes.ts';
-import type { Commitment } from './commitment.ts';
+import { base58Bytes, fromHex, hashOfParts, sha256, toHex, u64, utf8, uuidBytes } from './bytes.ts';
 
-const LABEL = 'coinop/draw/1';
+const LABEL = 'coinop/draw/2';
 
 /** Returns the randomness of a beacon round: SHA-256 of its signature. Input and result are hex. */
-export function randomnessOf(signature: string): string {
-  return sha256(fromHex(signature)).toString('hex');
+export const randomnessOf = (signature: string): string => toHex(sha256(fromHex(signature)));
+
+/** The inputs of a seed, in the order in which they are hashed. Hashes are hex, except the blockhash, which is base58. */
+export interface SeedInputs {
+  readonly round: string;
+  /** Leaf of the round, as the commitment holds it. */
+  readonly leaf: string;
+  /** Hash of the drand chain. */
+  readonly chainHash: string;
+  readonly beaconRound: number;
+  /** Randomness of the beacon round. */
+  readonly randomness: string;
+  /** Hash of the finalized block in the slot of the commitment. */
+  readonly blockhash: string;
 }
 
 /**
- * Returns the seed of a draw, 32 bytes: SHA-256 over the length-prefixed parts "coinop/draw/1", round id (16 bytes), entries root, parameters hash,
- * drand chain hash, beacon round R (u64), randomness, blockhash (32 bytes each).
- * @param randomness randomness of beacon round R, hex
- * @param blockhash hash of the finalized block that contains the commitment, base58
+ * Returns the seed of a draw, 32 bytes: SHA-256 over the length-prefixed parts "coinop/draw/2", round id (16 bytes), leaf of the round, drand
+ * chain hash (32 bytes each), beacon round (u64), randomness, blockhash (32 bytes each).
  */
-export function drawSeed(commitment: Commitment, randomness: string, blockhash: string): Buffer {
-  const { round, entriesRoot, parametersHash, chainHash, beaconRound } = commitment;
-  return hashOfParts(
-    utf8(LABEL),
-    uuidBytes(round),
-    fromHex(entriesRoot),
-    fromHex(parametersHash),
-    fromHex(chainHash),
-    u64(beaconRound),
-    fromHex(randomness),
-    base58Bytes(blockhash),
-  );
+export function drawSeed({ round, leaf, chainHash, beaconRound, randomness, blockhash }: SeedInputs): Uint8Array {
+  return hashOfParts(utf8(LABEL), uuidBytes(round), fromHex(leaf), fromHex(chainHash), u64(beaconRound), fromHex(randomness), base58Bytes(blockhash));
 }

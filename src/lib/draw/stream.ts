@@ -1,39 +1,17 @@
-import { hash } from 'node:crypto';
-import { HASH_BYTES, utf8 } from './bytes.ts';
+import { hmac } from '@noble/hashes/hmac.js';
+import { HASH_BYTES, sha256, u64, utf8 } from './bytes.ts';
 
-/** Block size of SHA-256, bytes. */
-const BLOCK_BYTES = 64;
-const INNER_PAD = 0x36;
-const OUTER_PAD = 0x5c;
-const RAW_BYTES = 8;
 /** Number of different u64 values. */
 const RAW_VALUES = 2n ** 64n;
 
 /**
- * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The two padded keys of HMAC are computed only
- * once, so one call takes a tenth of the time that an Hmac object needs.
- * @param numberBytes byte length of the number: 4 for u32, 8 for u64
- * @returns a function that returns the hash, hex
+ * Returns a function that computes HMAC-SHA256 (RFC 2104) of `label ‖ number` with a key of 32 bytes. The hash state after the key and the label is
+ * computed only once, which halves the time of a call.
  */
-export function keyedHash(key: Uint8Array, label: string, numberBytes: 4 | 8): (number: number) => string {
+export function keyedHash(key: Uint8Array, label: string): (number: Uint8Array) => Uint8Array {
   if (key.length !== HASH_BYTES) throw new Error('a key must be 32 bytes long');
-  const prefix = utf8(label);
-  const numberAt = BLOCK_BYTES + prefix.length;
-  const inner = Buffer.allocUnsafe(numberAt + numberBytes).fill(INNER_PAD);
-  const outer = Buffer.allocUnsafe(BLOCK_BYTES + HASH_BYTES).fill(OUTER_PAD);
-  for (let i = 0; i < HASH_BYTES; i++) {
-    const byte = key[i] ?? 0;
-    inner[i] = byte ^ INNER_PAD;
-    outer[i] = byte ^ OUTER_PAD;
-  }
-  inner.set(prefix, BLOCK_BYTES);
-  return (number) => {
-    if (numberBytes === 4) inner.writeUInt32LE(number, numberAt);
-    else inner.writeBigUInt64LE(BigInt(number), numberAt);
-    // Computes the hash as hex text instead of as a buffer, because allocating one buffer per hash takes longer than computing the hash.
-    outer.write(hash('sha256', inner, 'hex'), BLOCK_BYTES, 'hex');
-    return hash('sha256', outer, 'hex');
-  };
+  const begun = hmac.create(sha256, key).update(utf8(label));
+  return (number) => begun.clone().update(number).digest();
 }
 
 /** A drawn integer with all intermediate values. Raw values are u64 as decimal text. */
@@ -76,11 +54,6 @@ export function integersFrom(rawOf: (counter: number) => bigint): Integers {
  * label ‖ counter u64); the other bytes are not used.
  */
 export function stream(key: Uint8Array, label: string): Integers {
-  const hmac = keyedHash(key, label, 8);
-  const raw = Buffer.allocUnsafe(RAW_BYTES);
-  return integersFrom((counter) => {
-    // The buffer `raw` has 8 bytes, so `write` drops the rest of the hash.
-    raw.write(hmac(counter), 'hex');
-    return raw.readBigUInt64LE();
-  });
+  const hash = keyedHash(key, label);
+  return integersFrom((counter) => new DataView(hash(u64(counter)).buffer).getBigUint64(0, true));
 }

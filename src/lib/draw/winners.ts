@@ -1,6 +1,7 @@
+import { toHex, u32 } from './bytes.ts';
 import type { Entry } from './entry.ts';
 import { NUMBERS_LABEL, winningNumbers } from './numbers.ts';
-import type { ChatParameters, LegacyParameters, Prize, RoundParameters } from './parameters.ts';
+import type { ChatParameters, LegacyParameters, PlacedPrize, Prize, RoundParameters } from './parameters.ts';
 import { type Draw, keyedHash, stream } from './stream.ts';
 
 const TIE_LABEL = 'tie/1';
@@ -47,8 +48,9 @@ function drawChatRound(seed: Uint8Array, parameters: ChatParameters, entries: re
  * - A wallet wins at most once, with its best entry.
  * - The k-th winner gets the k-th prize. Remaining prizes are not given.
  */
-export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries: readonly Entry[], numbers: readonly number[]): Winner[] {
-  const tieOf = keyedHash(seed, TIE_LABEL, 4);
+export function chatWinners(seed: Uint8Array, prizes: readonly PlacedPrize[], entries: readonly Entry[], numbers: readonly number[]): Winner[] {
+  const hash = keyedHash(seed, TIE_LABEL);
+  const tieOf = (index: number) => toHex(hash(u32(index)));
   const byMatches = groupByMatches(entries, numbers);
   const winners: Winner[] = [];
   const won = new Set<string>();
@@ -63,7 +65,8 @@ export function chatWinners(seed: Uint8Array, prizes: readonly Prize[], entries:
       if (prize === undefined) break;
       if (won.has(wallet)) continue;
       won.add(wallet);
-      winners.push({ place: winners.length + 1, index, wallet, matches, tie, prize });
+      const { place, amount, mint } = prize;
+      winners.push({ place, index, wallet, matches, tie, prize: { amount, mint } });
     }
   }
   return winners;

@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { QUICKNET } from '#lib/draw/beacon-chain.ts';
-import { LEAD_SEC, MARGIN_SEC } from '#lib/draw/parameters.ts';
+import { LEAD_SEC, MAX_COMMIT_WITHIN_SEC } from '#lib/draw/parameters.ts';
 import { Wallet } from '#lib/scalars.ts';
 
 /**
@@ -75,6 +75,9 @@ export const ChainEnvironment = {
   /** Maximum number of requests per second that a process sends to each RPC node. */
   SOLANA_RPC_PER_SECOND: z.coerce.number().int().min(2).max(100_000).default(2_000),
   DISTRIBUTOR_PROGRAM_ID: Wallet.optional(),
+  /** Program of draw commitments, and the draws account: the settings of all draws on the chain. */
+  DRAWS_PROGRAM_ID: Wallet.optional(),
+  DRAWS_ADDRESS: Wallet.optional(),
   REWARD_MINT: Wallet.optional(),
   USDC_MINT: Wallet.optional(),
   /** Whether the reward mint may have a freeze authority, which could block claims at any time. */
@@ -134,8 +137,12 @@ export const ChainEnvironment = {
   DRAND_PUBLIC_KEY: hexOf(96, QUICKNET.publicKey),
   /** Time from the signing of a draw commitment to the beacon round that decides the draw, seconds. */
   DRAW_LEAD_SEC: seconds(LEAD_SEC),
-  /** Minimum time from the block of a draw commitment to the beacon round that decides the draw, seconds. */
-  DRAW_MARGIN_SEC: seconds(MARGIN_SEC),
+  /** Maximum time from the close of a round to its commitment on the chain, seconds. */
+  DRAW_COMMIT_WITHIN_SEC: seconds(MAX_COMMIT_WITHIN_SEC).pipe(z.int().max(MAX_COMMIT_WITHIN_SEC)),
+  /** Maximum time from the beacon round that decides a draw to the publication of the result, seconds. */
+  DRAW_WITHIN_SEC: seconds(300),
+  /** Maximum time from the beacon round that decides a draw to the payment of all prizes, seconds. */
+  DRAW_PAY_WITHIN_SEC: seconds(86_400),
 };
 
 type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
@@ -175,6 +182,8 @@ export function chainConfig(e: ChainVariables, production: boolean) {
     secondRpcUrl: e.SOLANA_RPC_SECOND_URL ?? null,
     rpcPerSecond: e.SOLANA_RPC_PER_SECOND,
     programId: e.DISTRIBUTOR_PROGRAM_ID ?? null,
+    drawsProgramId: e.DRAWS_PROGRAM_ID ?? null,
+    drawsAddress: e.DRAWS_ADDRESS ?? null,
     rewardMint: e.REWARD_MINT ?? null,
     usdcMint: e.USDC_MINT ?? null,
     rewardMintMayFreeze: e.REWARD_MINT_MAY_FREEZE,
@@ -198,7 +207,12 @@ export function chainConfig(e: ChainVariables, production: boolean) {
     usdcPayer: e.USDC_PAYER,
     payouts: { lanes: e.PAYOUT_LANES },
     beacon: { urls: e.DRAND_URLS, chainHash: e.DRAND_CHAIN_HASH, publicKey: e.DRAND_PUBLIC_KEY },
-    draws: { leadSec: e.DRAW_LEAD_SEC, marginSec: e.DRAW_MARGIN_SEC },
+    draws: {
+      leadSec: e.DRAW_LEAD_SEC,
+      commitWithinSec: e.DRAW_COMMIT_WITHIN_SEC,
+      drawWithinSec: e.DRAW_WITHIN_SEC,
+      payWithinSec: e.DRAW_PAY_WITHIN_SEC,
+    },
   };
 }
 
@@ -207,8 +221,5 @@ function checkDraws(e: ChainVariables, production: boolean): void {
   if (production && !isQuicknet) throw new Error(`configuration: in production DRAND_CHAIN_HASH must be quicknet's, ${QUICKNET.chainHash}`);
   if (isQuicknet && e.DRAND_PUBLIC_KEY !== QUICKNET.publicKey)
     throw new Error("configuration: DRAND_PUBLIC_KEY must be quicknet's, because DRAND_CHAIN_HASH is quicknet's");
-  if (e.DRAW_MARGIN_SEC >= e.DRAW_LEAD_SEC) throw new Error('configuration: DRAW_MARGIN_SEC must be less than DRAW_LEAD_SEC');
-  if (production && (e.DRAW_LEAD_SEC < LEAD_SEC || e.DRAW_MARGIN_SEC < MARGIN_SEC)) {
-    throw new Error(`configuration: in production DRAW_LEAD_SEC must be at least ${LEAD_SEC} and DRAW_MARGIN_SEC at least ${MARGIN_SEC}`);
-  }
+  if (production && e.DRAW_LEAD_SEC < LEAD_SEC) throw new Error(`configuration: in production DRAW_LEAD_SEC must be at least ${LEAD_SEC}`);
 }

@@ -71,6 +71,9 @@ export interface Account {
   readonly data: Buffer;
 }
 
+/** The owner and the data of an account; null when the account does not exist. */
+export type RawAccount = { readonly owner: Address; readonly data: Uint8Array } | null;
+
 /** An account as an RPC node returned it; null when the account does not exist. */
 export type FetchedAccount = Account | null;
 

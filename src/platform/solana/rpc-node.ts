@@ -175,6 +175,11 @@ export class RpcNode {
     return request(() => this.#connection.getFirstAvailableBlock());
   }
 
+  /** Returns the genesis hash, base58. It identifies the cluster. */
+  genesisHash(): Promise<string> {
+    return request(() => this.#connection.getGenesisHash());
+  }
+
   finalizedSlot(): Promise<number> {
     return request(() => this.#connection.getSlot('finalized'));
   }

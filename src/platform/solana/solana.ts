@@ -14,8 +14,11 @@ export interface Chain {
   readonly node: RpcNode;
   /** The second RPC node; null when no second node is configured. */
   readonly second: RpcNode | null;
-  /** The address of the distributor program. Reading `programId`, `rewardMint` or `usdcMint` throws 503 when its value is not configured. */
+  /** The address of the distributor program. Reading this or one of the next four addresses throws 503 when its value is not configured. */
   readonly programId: Address;
+  /** The program of draw commitments, and its account with the settings of all draws. */
+  readonly drawsProgramId: Address;
+  readonly drawsAddress: Address;
   readonly rewardMint: Address;
   readonly usdcMint: Address;
   /**
@@ -52,6 +55,12 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
     second: chain.secondRpcUrl === null ? null : openNode(chain.secondRpcUrl),
     get programId() {
       return address(chain.programId, 'DISTRIBUTOR_PROGRAM_ID');
+    },
+    get drawsProgramId() {
+      return address(chain.drawsProgramId, 'DRAWS_PROGRAM_ID');
+    },
+    get drawsAddress() {
+      return address(chain.drawsAddress, 'DRAWS_ADDRESS');
     },
     get rewardMint() {
       return address(chain.rewardMint, 'REWARD_MINT');

@@ -87,6 +87,15 @@ export async function readRecentHolding(app: App, wallet: string): Promise<Holdi
   return reading && isRecent(app, reading.at.getTime()) ? { holding: reading.eligible, at: reading.at.getTime() } : null;
 }
 
+/**
+ * Returns a wallet's balance of a token, base units, at most 60 s old. Never throws.
+ * @returns null when the RPC node does not answer within 5 s and no recent balance is known
+ */
+export async function readRecentBalance(app: App, wallet: string, mint: string): Promise<bigint | null> {
+  const reading = await readBalance(app, { wallet, mint }).catch(() => null);
+  return reading && isRecent(app, reading.at) ? BigInt(reading.value) : null;
+}
+
 const isRecent = (app: App, at: number): boolean => Math.abs(app.clock.now().getTime() - at) <= HOLDING_MAX_AGE_MS;
 
 /**

@@ -58,9 +58,16 @@ test('!enter makes an entry with derived numbers, and its receipt verifies with 
   expect(body.entry).toMatchObject({ id: entry.id, sequence: 0, numbers: derivedNumbers(entry.id, me.wallet, { picks: 5, range: 50 }) });
   expect(entry).toMatchObject({ wallet: me.wallet, source: 'chat', message: body.messageId, numbers: body.entry.numbers });
   const { receipt } = body.entry;
-  expect(receipt.body).toMatchObject({ version: 1, round, entry: entry.id, index: 0, wallet: me.wallet, at: new Date(entry.at).toISOString() });
+  expect(receipt.statement).toMatchObject({
+    type: 'coinop/receipt/1',
+    round,
+    entry: entry.id,
+    index: 0,
+    wallet: me.wallet,
+    at: new Date(entry.at).toISOString(),
+  });
   expect(verifyReceipt(t.app, receipt)).toBe(true);
-  expect(verifyReceipt(t.app, { ...receipt, body: { ...receipt.body, index: 1 } })).toBe(false);
+  expect(verifyReceipt(t.app, { ...receipt, statement: { ...receipt.statement, index: 1 } })).toBe(false);
   expect((await eventsOf(me.wallet)).map(({ type, payload }) => [type, payload.entryId])).toEqual([
     ['new_entry', entry.id],
     ['chat_message', entry.id],

@@ -1,15 +1,19 @@
 import { expect, test } from '@jest/globals';
 import { type LockedRound, takesEntries } from '#areas/lottery/entries.ts';
 import { refusalReason } from '#areas/lottery/legacy/decide.ts';
+import { parametersHash } from '#lib/draw/parameters.ts';
+import { finished, legacyParameters } from '#test/lib/draw/rounds.ts';
 
 const CLOSES_AT = Date.parse('2026-01-01T12:00:00.000Z');
 
 /** Returns an active legacy round that is locked at a time relative to its closing time. */
 function roundAt(ms: number, state: LockedRound['state'] = 'active'): LockedRound {
   const id = '00000000-0000-4000-8000-000000000001';
-  const times = { opensAt: '2026-01-01T00:00:00.000Z', closesAt: new Date(CLOSES_AT).toISOString(), leadSec: 3, marginSec: 1 };
-  const terms = { version: 1, kind: 'legacy', round: id, ticketPrice: '0', mint: 'mint', treasury: 'treasury', maxTickets: null } as const;
-  return { id, kind: 'legacy', state, parameters: { ...terms, ...times }, entries: 0, now: CLOSES_AT + ms, closesAt: CLOSES_AT };
+  const times = { opensAt: '2026-01-01T00:00:00.000Z', closesAt: new Date(CLOSES_AT).toISOString() };
+  const parameters = legacyParameters({ round: id, ticketPrice: '0', ...times });
+  const { announcement } = finished(parameters, []);
+  const opened = { parameters, parametersHash: parametersHash(parameters), announcement, runningHash: Buffer.alloc(32), lastEntryAt: null };
+  return { id, kind: 'legacy', state, ...opened, entries: 0, now: CLOSES_AT + ms, closesAt: CLOSES_AT };
 }
 
 test('a round takes entries in the last millisecond before its closing time and none from the closing time on', () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { checkTicket } from '#areas/lottery/legacy/check.ts';
-import { refundTickets } from '#areas/lottery/legacy/refund.ts';
 import { getTicket, postTicket } from '#areas/lottery/legacy/routes.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -131,23 +130,6 @@ test('a payment that races with the close becomes a ticket or a refund', async (
     t,
     late.map(({ signature }) => signature ?? ''),
   );
-});
-
-test('tickets of a void round are refunded exactly once', async () => {
-  const payer = await newPayer(t);
-  const round = await openRound(t, await signIn(t));
-  const signature = await payFor(t, payer, round);
-  const { ticketId } = (await clientOf(t, payer).ok(postTicket, { params: { id: round.id }, body: { transaction: signature } })).body;
-  for (let n = 0; n < 2; n++) await t.app.tx((tx) => refundTickets(tx, t.app, round.id));
-  await untilRefunded(t, [signature]);
-  expect(await balanceOf(t, payer.wallet)).toBe(PURSE);
-  const { body } = await clientOf(t).ok(getTicket, { params: { id: round.id, ticketId } });
-  expect(body).toMatchObject({
-    status: 'refunded',
-    ticketNumber: null,
-    receipt: null,
-    refunds: [{ amount: '1000', currency: 'usdc', status: 'completed' }],
-  });
 });
 
 test('a ticket is decided despite a killed worker and a lost queue', async () => {

@@ -45,7 +45,7 @@ test('a new round is active immediately and shows how to pay for a ticket', asyn
     body.id,
   ]);
   const parameters = RoundParameters.parse(row?.parameters);
-  expect(parameters).toMatchObject({ kind: 'legacy', round: body.id, ticketPrice: '2500', maxTickets: 7, leadSec: 3, marginSec: 1 });
+  expect(parameters).toMatchObject({ kind: 'legacy', round: body.id, ticketPrice: '2500', maxTickets: 7, maxTicketsPerWallet: null, leadSec: 3 });
   expect(row?.hash).toBe(parametersHash(parameters));
   expect(await eventsOf(body.id)).toMatchObject([
     { type: 'round_started', wallet: null, payload: { kind: 'legacy', title: null, closesAt: body.closesAt } },
@@ -70,13 +70,6 @@ test('terms outside their bounds are refused with 400', async () => {
   expect(await refusal(by, { ticketPrice: '1', closesAt: inMs(t, -1_000) })).toEqual(soon);
   expect(await refusal(by, { ticketPrice: '1', closesAt: inMs(t, 31 * 86_400_000) })).toEqual(soon);
   expect((await send(t, '/round', { json: { ticketPrice: '1' } })).status).toBe(401);
-});
-
-test('a wallet can have at most five open rounds, also with concurrent requests', async () => {
-  const by = await signIn(t);
-  const answers = await Promise.all(Array.from({ length: 8 }, () => by.fetch('/round', { json: { ticketPrice: '1' } })));
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 201, 409, 409, 409]);
-  expect(await refusal(by, { ticketPrice: '1' })).toEqual([409, 'a wallet can have at most 5 open rounds; finalize one first']);
 });
 
 test('repeated requests with the same Idempotency-Key open one round', async () => {
@@ -107,7 +100,7 @@ test('a free ticket is confirmed immediately and has a receipt', async () => {
   expect(answer.status).toBe(201);
   expect(answer.body).toMatchObject({ status: 'confirmed', ticketNumber: 0, transaction: null, refunds: [], reason: null });
   const { ticketId, receipt } = answer.body;
-  expect(receipt?.body).toMatchObject({
+  expect(receipt?.statement).toMatchObject({
     round: round.id,
     entry: ticketId,
     index: 0,

@@ -57,9 +57,10 @@ test('a request for a paid ticket is answered when its transaction is finalized'
     transaction: { signature, status: 'finalized' },
     refunds: [],
   });
-  const found = await t.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 });
-  const at = new Date((found?.blockTime ?? 0) * 1_000).toISOString();
-  expect(body.receipt?.body).toMatchObject({ round: own.id, entry: body.ticketId, index: 0, source: 'chain', messageId: signature, at, numbers: [] });
+  const entry = { round: own.id, entry: body.ticketId, index: 0, source: 'chain', messageId: signature, numbers: [] };
+  expect(body.receipt?.statement).toMatchObject({ ...entry, parametersHash: own.parametersHash });
+  // The time of an entry is the time of its acceptance, which is after the payment.
+  expect(Date.parse(body.receipt?.statement.at ?? '')).toBeGreaterThan(Date.parse(own.opensAt ?? ''));
   expect(headers.get('location')).toBe(`/round/${own.id}/tickets/${body.ticketId}`);
   expect((await clientOf(t).ok(getTicket, { params: { id: own.id, ticketId: body.ticketId } })).body).toEqual(body);
 

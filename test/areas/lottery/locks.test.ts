@@ -23,7 +23,7 @@ test('an entry waits for the transaction that freezes its round', async () => {
   const freeze = (app: App) =>
     app.tx(async (tx) => {
       const locked = await lockRound(tx, round);
-      await tx.query({ text: `update rounds set state = 'closing', closed_at = app_now() where id = $1` }, [round]);
+      await tx.query({ text: `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where id = $1` }, [round]);
       return locked?.entries;
     });
   const enter = (app: App) =>

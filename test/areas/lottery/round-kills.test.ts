@@ -78,7 +78,7 @@ async function frozenRound(): Promise<string> {
       { amount: '2', mint: 'reward' },
     ],
   });
-  await t.app.tx((tx) => closeRound(tx, id));
+  await t.app.tx((tx) => closeRound(t.app, tx, id));
   return id;
 }
 
@@ -113,21 +113,17 @@ test('when workers are killed at any operation, each round still ends once and i
 
   const worker = await startWorker(t.env, t.clock);
   try {
-    for (const first of rounds.keys()) await expectDrawnAndPaid(first);
+    for (const id of rounds.keys()) await expectDrawnAndPaid(id);
   } finally {
     await worker.close();
   }
-  const recorded = await commitmentsOf(t);
-  expect(recorded.map(({ sequence }) => sequence)).toEqual(recorded.map((_, i) => i + 1));
-  expect(recorded.slice(1).map(({ previous }) => previous)).toEqual(recorded.slice(0, -1).map(({ hash }) => hash));
+  expect((await commitmentsOf(t)).map(({ round }) => round)).toEqual(expect.arrayContaining([...rounds.keys()]));
 }, 240_000);
 
-/** Asserts that a round, or its successor if it became void, is drawn and paid. */
-async function expectDrawnAndPaid(first: string): Promise<void> {
-  let id = first;
+/** Asserts that a round is drawn and paid. */
+async function expectDrawnAndPaid(id: string): Promise<void> {
   await retryUntilPass(async () => {
-    const { state, successor } = await storedRound(t, id);
-    id = successor ?? id;
+    const { state } = await storedRound(t, id);
     if (state !== 'finalized') throw new Error(`round ${id} is ${state}`);
   }, 120_000);
   const winners = (await verified(t, id)).winners ?? [];

@@ -165,8 +165,8 @@ test('the latest round for sharing is the one that closed last, drawn or not', a
 test('a list of rounds in a rare state reads the index, not the drawn rounds', async () => {
   await sql(
     t.app,
-    `insert into rounds (kind, state, created_by, ticket_price, parameters, parameters_hash, opens_at, closes_at, closed_at, ended_at, void_reason)
-     select 'legacy', 'void', 'test', 1, '{}', '00', now(), now(), now(), now(), 'no-entries' from generate_series(1, 5000)`,
+    `insert into rounds (kind, state, created_by, ticket_price, parameters, parameters_hash, opens_at, closes_at, closed_at, ended_at, void_reason, running_hash, announcement, closed)
+     select 'legacy', 'void', 'test', 1, '{}', '00', now(), now(), now(), now(), 'no-entries', '', '{}', '{}' from generate_series(1, 5000)`,
   );
   await sql(t.app, 'analyze rounds');
   await show(0, { kind: 'legacy', state: 'closing' });

@@ -6,9 +6,8 @@ import { receiptOf } from '#areas/lottery/receipts.ts';
 import { EntryView, KeysView } from '#areas/lottery/results-schemas.ts';
 import { canonicalize } from '#lib/canonical.ts';
 import { type Entry, entryLeaf, entryLine } from '#lib/draw/entry.ts';
-import { verifyRound } from '#lib/draw/verify.ts';
-import { verifySignature } from '#platform/solana/beacon/index.ts';
-import { addressOf, CHAIN, chatParameters, entriesOf, finished, legacyParameters, uuidOf } from '#test/lib/draw/rounds.ts';
+import { parametersHash } from '#lib/draw/parameters.ts';
+import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from '#test/lib/draw/rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
@@ -19,6 +18,7 @@ let t: TestApp;
 const random = randomGenerator(92);
 const FOREVER = 'public, max-age=31536000, immutable';
 const COMMITTER = addressOf('committer');
+const DRAWS = addressOf('draws');
 const rounds = new Map<string, StoredRound>();
 const round = (name: string): StoredRound => {
   const found = rounds.get(name);
@@ -29,12 +29,10 @@ const round = (name: string): StoredRound => {
 const HOSTILE = ['"', '\\', '\\u0041', '\u0001\b\t\n\f\r\u001f', '\u007f\u0080', '\u2028\u2029', '</script>', 'é 🎲 \ufffd', "';--", '{"a":1}'];
 
 beforeAll(async () => {
-  t = await startTestApp({ workers: false, env: { COMMITTER_ADDRESS: COMMITTER, USDC_MINT: addressOf('usdc') } });
-  let sequence = 0;
+  t = await startTestApp({ workers: false, env: { COMMITTER_ADDRESS: COMMITTER, DRAWS_ADDRESS: DRAWS, USDC_MINT: addressOf('usdc') } });
   const store = async (name: string, entries: (all: Entry[]) => Entry[], options: Parameters<typeof storeRound>[3]) => {
     const parameters = chatParameters({ round: uuidOf(name) });
-    sequence++;
-    rounds.set(name, await storeRound(t.app, parameters, entries(entriesOf(parameters, 33, 20, random)), { sequence, ...options }));
+    rounds.set(name, await storeRound(t.app, parameters, entries(entriesOf(parameters, 33, 20, random)), options));
   };
   const none = () => [];
   const all = (entries: Entry[]) => entries;
@@ -44,10 +42,9 @@ beforeAll(async () => {
   await store('frozen', all, { state: 'closing' });
   await store('committed', all, { state: 'committed' });
   await store('finalized', (entries) => entries.map((entry, i) => ({ ...entry, messageId: HOSTILE[i] ?? entry.messageId })), {});
-  await store('empty', none, { state: 'void', voidReason: 'no-entries' });
-  await store('void', all, { state: 'void', voidReason: 'no-beacon' });
+  await store('empty', none, { state: 'void' });
   const legacy = legacyParameters({ round: uuidOf('tickets') });
-  rounds.set('tickets', await storeRound(t.app, legacy, entriesOf(legacy, 11, 4, random), { sequence: 90 }));
+  rounds.set('tickets', await storeRound(t.app, legacy, entriesOf(legacy, 11, 4, random)));
 });
 afterAll(() => t.close());
 
@@ -56,7 +53,7 @@ const get = (name: string, path: string, init?: RequestInit) => send(t, `${pathO
 const errorOf = async (answer: Response) => z.strictObject({ error: z.string() }).parse(await answer.json()).error;
 
 test('entries are listed in pages, also while more are accepted', async () => {
-  for (const name of ['active', 'closing', 'finalized', 'void', 'tickets']) {
+  for (const name of ['active', 'closing', 'finalized', 'tickets']) {
     const { id, entries, entryId } = round(name);
     const listed = entries.map((entry) => ({ ...entry, id: entryId(entry.index), leaf: entryLeaf(id, entry) }));
     const answer = await get(name, 'entries');
@@ -77,7 +74,7 @@ test('entries are listed in pages, also while more are accepted', async () => {
 });
 
 test('a closed round publishes its entries as NDJSON, and the lines equal the hashed text', async () => {
-  for (const name of ['closing', 'frozen', 'committed', 'finalized', 'void', 'empty', 'tickets']) {
+  for (const name of ['closing', 'frozen', 'committed', 'finalized', 'empty', 'tickets']) {
     const answer = await get(name, 'entries?format=ndjson');
     const cache = ['closing', 'frozen', 'committed'].includes(name) ? 'no-cache' : FOREVER;
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([200, 'application/x-ndjson', cache]);
@@ -95,13 +92,15 @@ test('a closed round publishes its entries as NDJSON, and the lines equal the ha
   }
 });
 
-test('the audit is available when the entries are frozen and equals the recomputed audit byte for byte', async () => {
-  for (const name of ['frozen', 'committed', 'finalized', 'empty', 'void', 'tickets']) {
+test('the audit is available when the entries are frozen and equals the recomputed audit and the leaves of the entries byte for byte', async () => {
+  for (const name of ['frozen', 'committed', 'finalized', 'empty', 'tickets']) {
     const answer = await get(name, 'audit');
-    const isOver = ['finalized', 'empty', 'void', 'tickets'].includes(name);
+    const isOver = ['finalized', 'empty', 'tickets'].includes(name);
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, isOver ? FOREVER : 'no-cache']);
     expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
-    expect(await answer.text()).toBe(JSON.stringify(round(name).audit));
+    const { audit, entries } = round(name);
+    const entryHashes = entries.map((entry) => entryLeaf(audit.round, entry));
+    expect(await answer.text()).toBe(JSON.stringify({ ...audit, entryHashes }));
     const again = await get(name, 'audit', { headers: { 'If-None-Match': answer.headers.get('etag') ?? '' } });
     expect([again.status, await again.text()]).toEqual([304, '']);
     const head = await get(name, 'audit', { method: 'HEAD' });
@@ -113,26 +112,8 @@ test('the audit is available when the entries are frozen and equals the recomput
   }
 });
 
-test('a round whose entries differ from the committed ones lists its present entries and gives no proofs', async () => {
-  const parameters = chatParameters({ round: uuidOf('differs') });
-  const entries = entriesOf(parameters, 33, 20, random);
-  const { commitment } = finished(parameters, entries, { sequence: 91, previous: 'ab'.repeat(32) });
-  const left = entries.filter(({ index }) => index < 20 || index > 29);
-  const beacon = { chain: CHAIN, signature: null };
-  const stored = await storeRound(t.app, parameters, left, { state: 'void', voidReason: 'entries-differ', facts: { commitment, beacon } });
-  rounds.set('differs', stored);
-  expect(await (await get('differs', 'audit')).text()).toBe(JSON.stringify(stored.audit));
-  const lines = (await (await get('differs', 'entries?format=ndjson')).text()).trimEnd().split('\n');
-  expect(lines).toEqual(left.map(entryLine));
-  const own = z.array(z.unknown()).parse(lines.map((line) => JSON.parse(line)));
-  const anchors = { beacon: CHAIN, verifySignature, committer: COMMITTER, landed: commitment, minLeadSec: 180, minMarginSec: 60 };
-  expect(verifyRound(stored.audit, own, anchors)).toEqual({ ok: true, state: 'void' });
-  const proof = await get('differs', `entries/${stored.entryId(31)}/proof`);
-  expect([proof.status, await errorOf(proof)]).toEqual([404, expect.stringContaining('is void (entries-differ) and has no proofs')]);
-});
-
 test('the ETag of a file changes with the round’s state', async () => {
-  const tags = await Promise.all(['frozen', 'committed', 'finalized', 'void'].map(async (name) => (await get(name, 'audit')).headers.get('etag')));
+  const tags = await Promise.all(['frozen', 'committed', 'finalized', 'empty'].map(async (name) => (await get(name, 'audit')).headers.get('etag')));
   expect(new Set(tags).size).toBe(4);
 });
 
@@ -142,21 +123,23 @@ test('the public keys are published, and a receipt verifies with them', async ()
   const keys = await jsonOf(answer, KeysView);
   const { chainHash, publicKey, urls } = t.app.config.chain.beacon;
   expect(keys).toMatchObject({
+    draws: DRAWS,
+    drawsProgram: null,
     committer: COMMITTER,
     treasury: null,
     mints: { reward: null, usdc: addressOf('usdc') },
     beacon: { chainHash, publicKey, urls },
   });
 
-  const { id, entries, entryId } = round('active');
+  const { id, parameters, entries, entryId } = round('active');
   const [entry] = entries;
   if (!entry) throw new Error('the round has no entry');
-  const receipt = receiptOf(t.app, { ...entry, id: entryId(0), round: id });
-  const key = keys.receipts.find((one) => one.id === receipt.keyId);
+  const { draws } = parameters;
+  const accepted = { ...entry, id: entryId(0), round: id, draws, parametersHash: parametersHash(parameters), runningHash: 'ab'.repeat(32) };
+  const receipt = receiptOf(t.app, accepted);
   // SPKI prefix of an ed25519 public key (RFC 8410).
-  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), bs58.decode(key?.publicKey ?? '')]);
-  const signed = Buffer.from(`coinop/receipt/1\n${canonicalize(receipt.body)}`);
-  const isSigned = verify(null, signed, createPublicKey({ key: der, format: 'der', type: 'spki' }), Buffer.from(receipt.signature, 'base64'));
-  expect([key?.algorithm, isSigned]).toEqual(['ed25519', true]);
-  expect(receipt.body.leaf).toBe((await jsonOf(get('active', 'entries?limit=1'), EntryView.array()))[0]?.leaf);
+  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), bs58.decode(keys.receiptKey)]);
+  const signed = Buffer.from(canonicalize(receipt.statement));
+  expect(verify(null, signed, createPublicKey({ key: der, format: 'der', type: 'spki' }), Buffer.from(receipt.signature, 'hex'))).toBe(true);
+  expect(receipt.statement.leaf).toBe((await jsonOf(get('active', 'entries?limit=1'), EntryView.array()))[0]?.leaf);
 });

@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, WinningNumbersView } from '#areas/lottery/results-schemas.ts';
 import { createPayments, type PaymentRequest } from '#areas/payouts';
-import { parametersHash } from '#lib/draw/parameters.ts';
+import { PublishedPayouts } from '#lib/draw/payout.ts';
 import { verifyWithMerkletreejs } from '#lib/merkle.ts';
 import { naiveLeaf, naiveNumbers, naiveRoot, naiveSeed, naiveWinners } from '#test/lib/draw/naive.ts';
 import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from '#test/lib/draw/rounds.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { storeBatch } from '#test/support/areas/payout-rows.ts';
 import { type StoredRound, storeRound } from '#test/support/areas/stored-rounds.ts';
+import { randomSignature } from '#test/support/areas/tickets.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
 const random = randomGenerator(91);
+const [ONE, TWO] = [randomSignature(), randomSignature()];
 const FOREVER = 'public, max-age=31536000, immutable';
 const rounds: Record<string, StoredRound> = {};
 const round = (name: string): StoredRound => {
@@ -33,14 +36,13 @@ beforeAll(async () => {
   await store('active', 12, { state: 'active' });
   await store('closing', 9, { state: 'closing', tree: false });
   await store('frozen', 9, { state: 'closing' });
-  await store('committed', 21, { state: 'committed', sequence: 4 });
-  await store('finalized', 77, { ago: 60, sequence: 1 });
-  await store('older', 40, { ago: 600, sequence: 2 }, { picks: 2, range: 9 });
-  await store('unlucky', 1, { ago: 3_600, sequence: 3 }, { picks: 1, range: 255, prizes: [{ amount: '7', mint: addressOf('reward') }] });
-  await store('empty', 0, { state: 'void', voidReason: 'no-entries' });
-  await store('late', 5, { state: 'void', voidReason: 'no-beacon', sequence: 5 });
+  await store('committed', 21, { state: 'committed' });
+  await store('finalized', 77, { ago: 60 });
+  await store('older', 40, { ago: 600 }, { picks: 2, range: 9 });
+  await store('unlucky', 1, { ago: 3_600 }, { picks: 1, range: 255, prizes: [{ place: 1, amount: '7', mint: addressOf('reward') }] });
+  await store('empty', 0, { state: 'void' });
   const legacy = legacyParameters({ round: uuidOf('tickets') });
-  rounds.tickets = await storeRound(t.app, legacy, entriesOf(legacy, 11, 4, random), { sequence: 6 });
+  rounds.tickets = await storeRound(t.app, legacy, entriesOf(legacy, 11, 4, random));
 });
 afterAll(() => t.close());
 
@@ -51,7 +53,7 @@ const refusal = async (response: Promise<Response>) => {
 };
 
 test('the entries root and its algorithm are available when the entries are frozen', async () => {
-  for (const name of ['frozen', 'committed', 'finalized', 'late']) {
+  for (const name of ['frozen', 'committed', 'finalized']) {
     const answer = await get(name, 'entries/root');
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, FOREVER]);
     const { root, count, algorithm } = await jsonOf(answer, RootView);
@@ -68,7 +70,7 @@ test('the entries root and its algorithm are available when the entries are froz
 });
 
 test('the proof of every entry leads to the root, as verified by merkletreejs', async () => {
-  for (const name of ['frozen', 'finalized', 'older', 'unlucky', 'late']) {
+  for (const name of ['frozen', 'finalized', 'older', 'unlucky']) {
     const { id, entries, entryId } = round(name);
     const root = Buffer.from(naiveRoot(id, entries), 'hex');
     await Promise.all(
@@ -94,19 +96,19 @@ test('a proof is 404 before the freeze and for an entry of another round', async
 
 test('the winning numbers can be recomputed from the seed, and the seed from published values', async () => {
   for (const name of ['finalized', 'older', 'unlucky']) {
-    const { id, parameters, audit, entries } = round(name);
+    const { id, parameters, audit } = round(name);
     const answer = await get(name, 'winning-numbers');
     expect(answer.headers.get('cache-control')).toBe(FOREVER);
     const { numbers, proof } = await jsonOf(answer, WinningNumbersView);
     expect(numbers).toEqual(audit.draw?.numbers);
     const { seedFrom, beacon, commitment } = proof;
-    expect(seedFrom).toMatchObject({ round: id, entriesRoot: naiveRoot(id, entries), parametersHash: parametersHash(parameters) });
-    const { entriesRoot: root, ...from } = seedFrom;
-    const seed = naiveSeed({ ...from, root, sequence: 0, count: 0, previous: '' }, beacon.signature, seedFrom.blockhash);
+    expect(seedFrom).toMatchObject({ round: id, leaf: audit.commitment?.leaf });
+    const seed = naiveSeed(seedFrom.round, seedFrom.leaf, seedFrom.chainHash, seedFrom.beaconRound, beacon.signature, seedFrom.blockhash);
     expect(proof.seed).toBe(seed.toString('hex'));
     if (parameters.kind === 'chat') expect(proof.drawn).toEqual(naiveNumbers(seed, parameters.picks, parameters.range));
     expect(proof.draws).toEqual(audit.draw?.draws);
-    expect(commitment).toMatchObject({ memo: audit.commitment?.memo, signature: audit.commitment?.signature, slot: audit.commitment?.slot });
+    const { account, slot, at } = audit.commitment ?? {};
+    expect(commitment).toEqual({ account, slot, at });
   }
 });
 
@@ -126,34 +128,53 @@ test('winners are listed by place with their prize and entry', async () => {
   expect(await jsonOf(get('unlucky', 'winners'), WinnerView.array())).toEqual([]);
 });
 
-test('payouts show the status and the transaction of each prize’s payment', async () => {
+test('payouts show the status of each prize’s payment, and the finalized transaction with all members of its batch', async () => {
   const { id, audit } = round('finalized');
   const winners = audit.winners ?? [];
   expect(winners.length).toBe(3);
   // Without rows in `payments` the payouts are pending.
   const before = await jsonOf(get('finalized', 'payouts'), PayoutsOfRound);
-  expect([before.status, before.signatures]).toEqual(['pending', []]);
+  expect([before.status, before.signatures, before.batches]).toEqual(['pending', [], []]);
   const debts = winners.map(({ place, wallet, prize }): PaymentRequest => {
     return { wallet, currency: 'reward', amount: BigInt(prize.amount), cause: { kind: 'prize', id: `${id}:${place}` } };
   });
-  const owed = await t.app.tx((tx) => createPayments(t.app, tx, debts));
-  const pay = (ids: string[], state: string, signature: string | null) =>
-    sql(t.app, `update payments set state = $2, signature = $3, completed_at = case $2 when 'completed' then app_now() end where id = any($1)`, [
-      ...[ids, state, signature],
+  const other = { wallet: addressOf('somebody'), currency: 'reward', amount: 9n, cause: { kind: 'test', id: 'other' } } as const;
+  const owed = (await t.app.tx((tx) => createPayments(t.app, tx, [...debts, other]))).map((payment) => payment.id);
+  const [first = '', second = '', third = '', last = ''] = owed;
+  const pay = async (ids: string[], signature: string) => {
+    const batch = await storeBatch(t.app, ids);
+    await sql(t.app, `update payout_batches set state = 'paid', signature = $2, closed_at = app_now() where id = $1`, [batch.id, signature]);
+    await sql(t.app, `update payments set state = 'completed', signature = $2, completed_at = app_now() where id = any($1::uuid[])`, [
+      ids,
+      signature,
     ]);
-  const [first, ...others] = owed.map((payment) => payment.id);
-  await pay([first ?? ''], 'completed', addressOf('one'));
+    return batch.id;
+  };
+  const one = await pay([first], ONE);
+  await sql(t.app, `update payments set state = 'confirmed', signature = 'not final' where id = $1`, [second]);
   const half = await jsonOf(get('finalized', 'payouts'), PayoutsOfRound);
-  expect([half.status, half.signatures]).toEqual(['pending', [addressOf('one')]]);
-  expect(half.payouts.map(({ status }) => status)).toEqual(['completed', 'pending', 'pending']);
-  expect(half.payouts.map(({ paymentId }) => paymentId)).toEqual(owed.map((payment) => payment.id));
-  await pay(others, 'completed', addressOf('two'));
+  expect([half.status, half.signatures]).toEqual(['pending', [ONE]]);
+  expect(half.payouts.map(({ status, signature, batch }) => [status, signature, batch])).toEqual([
+    ['completed', ONE, one],
+    ['confirmed', null, null],
+    ['pending', null, null],
+  ]);
+  expect(half.payouts.map(({ paymentId }) => paymentId)).toEqual([first, second, third]);
+  await sql(t.app, `update payments set state = 'pending', signature = null where id = $1`, [second]);
+  await pay([third, last, second], TWO);
   const done = await jsonOf(get('finalized', 'payouts'), PayoutsOfRound);
-  expect(done).toMatchObject({ round: id, status: 'completed', signatures: [addressOf('one'), addressOf('two')] });
+  expect(done).toMatchObject({ round: id, status: 'completed', signatures: [ONE, TWO] });
   expect(done.payouts).toMatchObject(
-    winners.map(({ place, wallet, prize }) => ({ place, wallet, prize: { amount: prize.amount, mint: 'reward', address: prize.mint } })),
+    winners.map(({ place, wallet, prize }) => ({ place, wallet, ...prize, prize: { amount: prize.amount, mint: 'reward', address: prize.mint } })),
   );
   expect(done.payouts.every(({ completedAt }) => completedAt !== null)).toBe(true);
+  const members = done.batches.find(({ members: list }) => list.length === 3)?.members;
+  expect(members?.map(({ paymentId, round: own, place }) => [paymentId, own, place])).toEqual([
+    [third, id, 3],
+    [last, null, null],
+    [second, id, 2],
+  ]);
+  expect(PublishedPayouts.safeParse(done).success).toBe(true);
   expect(await jsonOf(get('unlucky', 'payouts'), PayoutsOfRound)).toMatchObject({ status: 'none', payouts: [], signatures: [] });
 });
 
@@ -162,7 +183,7 @@ test('before a round is finalized its results are 404, and the error names the r
     for (const name of ['pending', 'active', 'closing', 'committed'])
       expect(await refusal(get(name, path))).toEqual([404, expect.stringContaining(`round ${round(name).id} is ${name}`)]);
     expect(await refusal(get('frozen', path))).toEqual([404, expect.stringContaining('is closing')]);
-    expect(await refusal(get('late', path))).toEqual([404, expect.stringContaining('is void (no-beacon) and has no')]);
+    expect(await refusal(get('empty', path))).toEqual([404, expect.stringContaining('is void (no-entries) and has no')]);
   }
 });
 
@@ -205,7 +226,6 @@ test('finalized rounds are listed newest first, page by page', async () => {
       numbers: audit.draw?.numbers,
       entries: entries.length,
       winners: audit.winners?.length,
-      sequence: audit.commitment?.sequence,
       title: 'A round',
     });
   }

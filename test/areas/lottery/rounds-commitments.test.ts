@@ -1,15 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { readDraws } from '#areas/lottery/draws/account.ts';
+import { readEntries } from '#areas/lottery/entries.ts';
+import { entriesFileId } from '#areas/lottery/entries-file.ts';
 import { advanceRound } from '#areas/lottery/lifecycle/advance.ts';
-import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
-import type { LandedCommitment } from '#lib/draw/audit.ts';
-import { type Commitment, commitmentMemo, parseMemo } from '#lib/draw/commitment.ts';
-import { verifyHistory } from '#lib/draw/history.ts';
-import { transferLamports } from '#platform/solana/system-program.ts';
-import { memo } from '#platform/solana/tokens.ts';
+import { roundToCommit } from '#lib/draw/beacon-chain.ts';
+import { entryLine } from '#lib/draw/entry.ts';
+import { commitRound } from '#platform/solana/draws/index.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { commitmentsOf, endActive, eventsOf, openRound, prizesOf, storedRound, verified } from '#test/support/areas/draws.ts';
+import {
+  addTickets,
+  closeNow,
+  commitmentsOf,
+  endActive,
+  eventsOf,
+  landedOf,
+  openLegacy,
+  openRound,
+  prizesOf,
+  storedRound,
+  verified,
+} from '#test/support/areas/draws.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
@@ -31,24 +43,8 @@ afterEach(() => t.chain.control.clear());
 /** Opens a round, enters it and closes it. */
 async function frozenRound(entries = 2): Promise<string> {
   const id = await openRound(t, entries);
-  await t.app.tx((tx) => closeRound(tx, id));
+  await closeNow(t, id);
   return id;
-}
-
-/** Reads all commitments of the committer's key from the chain, oldest first. */
-async function onChain(): Promise<LandedCommitment[]> {
-  const committer = t.app.chain.address('committer');
-  const listed = (await t.chain.connection.getSignaturesForAddress(committer, {}, 'finalized')).reverse();
-  const found: LandedCommitment[] = [];
-  for (const { signature, slot } of listed) {
-    const transaction = await t.chain.connection.getTransaction(signature, { commitment: 'finalized', maxSupportedTransactionVersion: 1 });
-    const data = transaction?.transaction.message.compiledInstructions.at(-1)?.data ?? Buffer.alloc(0);
-    const memo = Buffer.from(data).toString();
-    // Skips the transaction that funded the key.
-    if (!memo.startsWith('coinop/')) continue;
-    found.push({ memo, committer: committer.toBase58(), signature, slot, blockhash: '', blockTime: '' });
-  }
-  return found;
 }
 
 const attemptsOf = (id: string) =>
@@ -58,33 +54,23 @@ const attemptsOf = (id: string) =>
     [id],
   );
 
-/** Parses the commitment in a signed transaction. */
-function commitmentIn(bytes: Buffer): Commitment {
-  const text = bytes.toString('latin1');
-  const found = parseMemo(text.slice(text.indexOf('coinop/commitment/')));
-  if (!found) throw new Error('the transaction contains no commitment');
-  return found;
-}
-
-test('commitments of rounds that close concurrently form one sequence without gaps, and each names the previous one', async () => {
+test('rounds that close concurrently are each committed and drawn once, although jobs run repeatedly', async () => {
   const rounds: string[] = [];
   for (let i = 0; i < 4; i++) rounds.push(await frozenRound());
+  // When two jobs store the file of the entries at the same time, both may fail; the sweep repeats them.
+  const advanceOrFail = (id: string) =>
+    advanceRound(t.app, id).catch((error: unknown) => expect(error).toMatchObject({ message: expect.stringContaining('media storage') }));
   // Runs the job continually, in addition to the two worker pools.
   const advanceRepeatedly = async (id: string) => {
     while ((await storedRound(t, id)).state !== 'finalized') {
-      await Promise.all([advanceRound(t.app, id), advanceRound(t.app, id), sleep(20)]);
+      await Promise.all([advanceOrFail(id), advanceOrFail(id), sleep(20)]);
     }
   };
   await Promise.all(rounds.map((id) => advanceRepeatedly(id)));
-  const recorded = await commitmentsOf(t);
-  expect(recorded.map(({ sequence }) => sequence)).toEqual(recorded.map((_, i) => i + 1));
-  expect(recorded.slice(1).map(({ previous }) => previous)).toEqual(recorded.slice(0, -1).map(({ hash }) => hash));
-  const landed = await onChain();
-  expect(landed.map((one) => one.memo)).toEqual(recorded.map((one) => one.memo));
-  const history = verifyHistory(landed);
-  if (!history.ok) throw new Error(history.reason);
+  const recorded = new Map((await commitmentsOf(t)).map((one) => [one.round, one]));
   for (const id of rounds) {
-    expect((await verified(t, id)).commitment).toMatchObject({ signature: history.byRound.get(id)?.signature });
+    const { commitment } = await verified(t, id);
+    expect(recorded.get(id)).toMatchObject({ account: commitment?.account, leaf: commitment?.leaf, signature: expect.any(String) });
     expect(await attemptsOf(id)).toHaveLength(1);
     const once = ['round_started', 'round_closed', 'round_committed', 'round_finalized', 'winner_announced', 'winner_announced'];
     expect(await eventsOf(t, id)).toEqual(once);
@@ -92,7 +78,33 @@ test('commitments of rounds that close concurrently form one sequence without ga
   }
 });
 
-test('a dropped commitment is signed again after it has expired, with only the beacon round changed', async () => {
+test('the list of entries is stored as a file before the commitment is signed', async () => {
+  const id = await frozenRound(3);
+  await untilState(t, id, 'committed');
+  const entries = await readEntries(t.app.db, id);
+  const text = entries.map((entry) => `${entryLine(entry)}\n`).join('');
+  const { root } = await storedRound(t, id);
+  const stream = await t.app.storage.open(entriesFileId(root ?? ''), { start: 0, end: Buffer.byteLength(text) - 1 });
+  expect(Buffer.concat(await Array.fromAsync(stream)).toString()).toBe(text);
+});
+
+test('while the file of entries cannot be stored, nothing is committed', async () => {
+  const storages = [t.app, second.app].map(({ storage }) => storage);
+  const before = storages.map(({ draft }) => draft);
+  for (const storage of storages)
+    storage.draft = () => {
+      throw new Error('the storage is full');
+    };
+  const id = await openRound(t, 2);
+  await closeNow(t, id);
+  await expect(advanceRound(t.app, id)).rejects.toThrow('the storage is full');
+  expect(await attemptsOf(id)).toEqual([]);
+  for (const [i, storage] of storages.entries()) storage.draft = before[i] ?? storage.draft;
+  await untilState(t, id, 'finalized');
+  await verified(t, id);
+});
+
+test('a dropped commitment is signed again after it has expired, with the same leaf and a later beacon round', async () => {
   const committer = t.app.chain.address('committer').toBase58();
   const fault = await t.chain.control.fault({ kind: 'drop', methods: ['sendTransaction'], mentions: committer });
   const id = await frozenRound();
@@ -101,12 +113,12 @@ test('a dropped commitment is signed again after it has expired, with only the b
   await untilState(t, id, 'finalized', 60_000);
   const attempts = await attemptsOf(id);
   expect(attempts.map(({ state }) => state)).toEqual([...attempts.slice(1).map(() => 'dead'), 'finalized']);
-  const signed = attempts.map(({ bytes }) => commitmentIn(bytes));
-  expect(new Set(signed.map(({ beaconRound: _beaconRound, ...same }) => JSON.stringify(same))).size).toBe(1);
-  const beaconRounds = signed.map(({ beaconRound }) => beaconRound);
+  const { commitment } = await verified(t, id);
+  // The instruction ends with the leaf and the beacon round.
+  const leaf = Buffer.from(commitment?.leaf ?? '', 'hex');
+  const beaconRounds = attempts.map(({ bytes }) => Number(bytes.readBigUInt64LE(bytes.indexOf(leaf) + leaf.length)));
   expect(beaconRounds).toEqual([...new Set(beaconRounds)].sort((a, b) => a - b));
-  await verified(t, id);
-  expect(verifyHistory(await onChain()).ok).toBe(true);
+  expect(beaconRounds.at(-1)).toBe(commitment?.beaconRound);
 });
 
 /** Deletes the commitments of rounds from the database, as after a restore from an older backup. */
@@ -121,58 +133,45 @@ async function forget(...ids: string[]): Promise<void> {
   );
 }
 
-test('a database restored from an older backup adopts its commitments from the chain and signs none again', async () => {
+test('a database restored from an older backup adopts the commitment accounts of the chain and signs none again', async () => {
   await t.chain.control.beacon({ stopped: true });
   const [first, last] = [await frozenRound(), await frozenRound()];
   await Promise.all([untilState(t, first, 'committed'), untilState(t, last, 'committed')]);
-  const before = { recorded: await commitmentsOf(t), landed: await onChain() };
+  const before = await Promise.all([first, last].map((id) => landedOf(t.app, id)));
   await forget(last, first);
   await Promise.all([untilState(t, first, 'committed'), untilState(t, last, 'committed')]);
-  expect(await commitmentsOf(t)).toEqual(before.recorded);
-  expect(await onChain()).toEqual(before.landed);
+  expect(await Promise.all([first, last].map((id) => landedOf(t.app, id)))).toEqual(before);
   expect([...(await attemptsOf(first)), ...(await attemptsOf(last))]).toEqual([]);
   await t.chain.control.beacon({ stopped: false });
   await Promise.all([untilState(t, first, 'finalized'), untilState(t, last, 'finalized')]);
   await Promise.all([verified(t, first), verified(t, last)]);
 });
 
-const UNKNOWN = '0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a';
-
-/** Returns a plausible next commitment memo for a round. */
-async function nextFor(round: string): Promise<string> {
-  const last = (await commitmentsOf(t)).at(-1);
-  const hash = 'ab'.repeat(32);
-  return commitmentMemo({
-    ...{ sequence: (last?.sequence ?? 0) + 1, round, previous: last?.hash ?? '' },
-    ...{ entriesRoot: hash, count: 1, parametersHash: hash, chainHash: hash, beaconRound: 1 },
-  });
-}
-
-test('a memo like a commitment that a stranger signed is ignored, although the transaction names the committer', async () => {
-  const stranger = await t.chain.fundWallet();
-  const gift = transferLamports(stranger.publicKey, t.app.chain.address('committer'), 1_000_000);
-  const own = memo(await nextFor(UNKNOWN), [stranger.publicKey]);
-  const signature = await t.chain.send([gift, own], [stranger]);
-  await retryUntilPass(async () => {
-    const { value } = await t.chain.connection.getSignatureStatus(signature);
-    expect([value?.confirmationStatus, value?.err]).toEqual(['finalized', null]);
-  });
-  const id = await frozenRound();
-  await untilState(t, id, 'finalized');
-  await verified(t, id);
-});
-
-test('a commitment of the committer’s key to an unknown round stops all commitments until an operator decides', async () => {
-  const { committer } = t.chain.keys;
-  const payer = await t.chain.fundWallet();
-  const landed = (await onChain()).length;
-  await t.chain.send([memo(await nextFor(UNKNOWN), [committer.publicKey])], [payer, committer]);
-  await retryUntilPass(async () => expect(await onChain()).toHaveLength(landed + 1));
-  const id = await frozenRound();
+test('a commitment account with another leaf stops its own round until an operator decides, and no other round', async () => {
+  const id = await openRound(t, 2);
+  const { program, address: draws, account } = await readDraws(t.app);
+  const { feePayer, committer } = t.chain.keys;
+  const beaconRound = roundToCommit({ period: account.period, genesisTime: account.genesis }, Date.now(), 5);
+  const stray = { program, payer: feePayer.publicKey, committer: committer.publicKey, draws, roundId: id, leaf: 'ab'.repeat(32), beaconRound };
+  await t.chain.send([commitRound(stray)], [feePayer, committer]);
+  await retryUntilPass(async () => expect(await landedOf(t.app, id)).toMatchObject({ leaf: 'ab'.repeat(32) }));
+  await closeNow(t, id);
   await retryUntilPass(async () => {
     expect(await sql(t.app, 'select state from chain_transactions where subject = $1', [id])).toEqual([{ state: 'manual' }]);
   });
   expect((await storedRound(t, id)).state).toBe('closing');
-  expect(await attemptsOf(id)).toEqual([]);
-  await verified(t, id);
+  const other = await frozenRound();
+  await untilState(t, other, 'finalized');
+  await verified(t, other);
 });
+
+test('a chat round is committed soon, although 60 legacy rounds were closed at the same time', async () => {
+  const legacy = await Promise.all(Array.from({ length: 60 }, () => openLegacy(t, '0')));
+  for (const id of legacy) await addTickets(t, id, 1);
+  const id = await openRound(t, 2);
+  await Promise.all(legacy.map((one) => closeNow(t, one)));
+  await closeNow(t, id);
+  await untilState(t, id, 'committed', 30_000);
+  await verified(t, id);
+  for (const one of legacy) await untilState(t, one, 'finalized', 120_000);
+}, 240_000);

@@ -2,11 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
 import { readHoldings, readObligations, readOutflowMarker, readReserved } from '#areas/lottery/treasury.ts';
 import { createPayments } from '#areas/payouts';
-import { parametersHash } from '#lib/draw/parameters.ts';
 import { newId } from '#lib/ids.ts';
 import { pendingSpends, signAndSend } from '#platform/solana/submission/index.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { createRound, endActive, enter, startRound } from '#test/support/areas/draws.ts';
+import { addTickets, createRound, endActive, enter, LONG_SEC, openLegacy, startRound } from '#test/support/areas/draws.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { asAdmin, startRoundsTest } from '#test/support/areas/rounds.ts';
 import { insertComputedEpoch, type RewardsTest } from '#test/support/solana/claims.ts';
@@ -32,7 +31,7 @@ async function start(id: string): Promise<[number, string | undefined]> {
   return [response.status, ((await response.json()) as { error?: string }).error];
 }
 const roundOf = (...prizes: [amount: bigint, mint: 'usdc' | 'reward'][]) =>
-  createRound(t, { durationSec: 600, prizes: prizes.map(([amount, mint]) => ({ amount: String(amount), mint })) });
+  createRound(t, { durationSec: LONG_SEC, prizes: prizes.map(([amount, mint]) => ({ amount: String(amount), mint })) });
 
 /** Creates a payment to a new wallet. @returns the payment's id */
 async function debt(amount: bigint, currency: 'usdc' | 'reward' = 'usdc'): Promise<string> {
@@ -46,7 +45,7 @@ async function debt(amount: bigint, currency: 'usdc' | 'reward' = 'usdc'): Promi
 /** Closes the active round with one entry, so that its prizes stay reserved. */
 async function freeze(id: string): Promise<void> {
   await enter(t, 1);
-  await t.app.tx((tx) => closeRound(tx, id));
+  await t.app.tx((tx) => closeRound(t.app, tx, id));
 }
 
 test('a round starts only if the treasury’s free balance covers its prizes, exact to one base unit', async () => {
@@ -68,7 +67,7 @@ test('a round starts only if the treasury’s free balance covers its prizes, ex
 
 test('the prizes of an undrawn round and pending payments reduce the free balance', async () => {
   const before = await free('usdc');
-  const round = await startRound(t, { durationSec: 600, prizes: [{ amount: '1000', mint: 'usdc' }] });
+  const round = await startRound(t, { durationSec: LONG_SEC, prizes: [{ amount: '1000', mint: 'usdc' }] });
   await freeze(round.id);
   expect(await free('usdc')).toBe(before - 1_000n);
   await debt(500n);
@@ -79,20 +78,7 @@ test('the prizes of an undrawn round and pending payments reduce the free balanc
 
 test('the ticket prices of an open legacy round are reserved for its winner', async () => {
   const before = { usdc: await readReserved(t.app.db, 'usdc'), reward: await readReserved(t.app.db, 'reward') };
-  const id = newId();
-  const opensAt = t.clock.now().toISOString();
-  const closesAt = new Date(t.clock.now().getTime() + 600_000).toISOString();
-  const address = t.chain.keys.treasury.publicKey.toBase58();
-  const parameters = {
-    ...{ version: 1 as const, kind: 'legacy' as const, round: id, ticketPrice: '70', mint: address, treasury: address },
-    ...{ maxTickets: null, leadSec: 3, marginSec: 1, opensAt, closesAt },
-  };
-  await sql(
-    t.app,
-    `insert into rounds (id, kind, state, created_by, ticket_price, parameters, parameters_hash, opens_at, closes_at, entries)
-     values ($1, 'legacy', 'active', 'test', 70, $2, $3, $4, $5, 3)`,
-    [id, JSON.stringify(parameters), parametersHash(parameters), opensAt, closesAt],
-  );
+  await addTickets(t, await openLegacy(t, '70'), 3);
   expect(await readReserved(t.app.db, 'usdc')).toBe(before.usdc + 210n);
   expect(await readReserved(t.app.db, 'reward')).toBe(before.reward);
 });
@@ -124,12 +110,12 @@ test('an epoch that was composed before a round started cannot be signed with th
   if (draft?.do !== 'sign') throw new Error(JSON.stringify(draft));
   const sign = () => t.app.tx(async (tx) => await root?.signed?.(tx, { subject: '20002', signature: 'test', draft }));
   await sign();
-  await startRound(t, { durationSec: 600, prizes: [{ amount: '1', mint: 'reward' }] });
+  await startRound(t, { durationSec: LONG_SEC, prizes: [{ amount: '1', mint: 'reward' }] });
   await expect(sign()).rejects.toThrow('were reserved for a round or payment at the same time');
 });
 
 test('a reward epoch cannot use reserved or owed tokens, and a round cannot use tokens of an in-flight epoch', async () => {
-  const round = await startRound(t, { durationSec: 600, prizes: [{ amount: '1000', mint: 'reward' }] });
+  const round = await startRound(t, { durationSec: LONG_SEC, prizes: [{ amount: '1000', mint: 'reward' }] });
   await freeze(round.id);
   await debt(200n, 'reward');
   const rest = await free('reward');

@@ -1,15 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import bs58 from 'bs58';
-import { acceptEntries, appendEntries, lockActiveRound, lockRound } from '#areas/lottery/entries.ts';
-import { closeRound } from '#areas/lottery/lifecycle/freeze.ts';
+import { acceptEntries, lockActiveRound } from '#areas/lottery/entries.ts';
 import { getActive, getRound, postRound } from '#areas/lottery/routes/rounds.ts';
-import { type LegacyParameters, parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
+import { NO_ENTRY_RULES, parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
 import { newId } from '#lib/ids.ts';
 import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { createRound, EASY, endActive, enter, eventsOf, openRound, prizesOf, startRound, storedRound, verified } from '#test/support/areas/draws.ts';
+import {
+  addTickets,
+  closeNow,
+  createRound,
+  EASY,
+  endActive,
+  enter,
+  eventsOf,
+  LONG_SEC,
+  openLegacy,
+  openRound,
+  prizesOf,
+  startRound,
+  storedRound,
+  verified,
+} from '#test/support/areas/draws.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { asAdmin, startRoundsTest, untilState } from '#test/support/areas/rounds.ts';
 import { adminOf, clientOf } from '#test/support/http/client.ts';
@@ -45,8 +59,8 @@ test('a started round is closed, committed, drawn and paid without further reque
   await untilState(t, id, 'closing');
   await untilState(t, id, 'committed');
   const committed = (await clientOf(t).ok(getRound, { params: { id } })).body;
-  expect(committed).toMatchObject({ status: 'committed', entries: 5, overdue: false, commitment: { sequence: expect.any(Number) } });
-  expect((await verified(t, id)).entries).toEqual({ count: 5, root: committed.entriesRoot });
+  expect(committed).toMatchObject({ status: 'committed', entries: 5, overdue: false, commitment: { slot: expect.any(Number) } });
+  expect((await verified(t, id)).entries).toEqual({ count: 5, root: committed.entriesRoot, runningHash: committed.runningHash });
   await untilState(t, id, 'finalized');
   const audit = await verified(t, id);
   expect(audit.winners).toHaveLength(2);
@@ -73,7 +87,7 @@ test('a created round is pending, and the public endpoint returns the same body'
   const { body } = await adminOf(t).ok(postRound, { body: { ...EASY, title: '  Tonight ' } });
   expect(body).toMatchObject({
     ...{ status: 'pending', title: 'Tonight', picks: 1, range: 1, durationSec: 1, maxEntriesPerWallet: 1, prizes: EASY.prizes, entries: 0 },
-    ...{ opensAt: null, closesAt: null, entriesRoot: null, commitment: null, voidReason: null, predecessor: null, successor: null, endedAt: null },
+    ...{ opensAt: null, closesAt: null, entriesRoot: null, commitment: null, voidReason: null, parameters: null, announcement: null, endedAt: null },
   });
   expect((await clientOf(t).ok(getRound, { params: { id: body.id } })).body).toEqual(body);
   expect((await clientOf(t).ok(getActive, {})).body).toBeNull();
@@ -110,9 +124,9 @@ test('invalid terms are refused with 400, and requests without an admin token wi
 });
 
 test('a start freezes the parameters and opens the round', async () => {
-  const round = await startRound(t, { durationSec: 600 });
+  const round = await startRound(t, { durationSec: LONG_SEC });
   expect(round).toMatchObject({ status: 'active', voidReason: null });
-  expect(Date.parse(round.closesAt ?? '') - Date.parse(round.opensAt ?? '')).toBe(600_000);
+  expect(Date.parse(round.closesAt ?? '') - Date.parse(round.opensAt ?? '')).toBe(1_000 * LONG_SEC);
   expect((await clientOf(t).ok(getActive, {})).body).toEqual(round);
   const [row] = await sql<{ parameters: unknown; hash: string }>(t.app, 'select parameters, parameters_hash as hash from rounds where id = $1', [
     round.id,
@@ -120,14 +134,16 @@ test('a start freezes the parameters and opens the round', async () => {
   const parameters = RoundParameters.parse(row?.parameters);
   const { rewardMint, usdcMint } = t.chain.keys;
   expect(parameters).toEqual({
-    ...{ version: 1, kind: 'chat', round: round.id, picks: 1, range: 1, maxEntriesPerWallet: 1, leadSec: 3, marginSec: 1 },
+    ...{ version: 2, kind: 'chat', round: round.id, picks: 1, range: 1, maxEntriesPerWallet: 1, entryRules: NO_ENTRY_RULES },
     prizes: [
-      { amount: '3000000', mint: rewardMint.publicKey.toBase58() },
-      { amount: '2000000', mint: usdcMint.publicKey.toBase58() },
+      { place: 1, amount: '3000000', mint: rewardMint.publicKey.toBase58() },
+      { place: 2, amount: '2000000', mint: usdcMint.publicKey.toBase58() },
     ],
-    ...{ opensAt: round.opensAt, closesAt: round.closesAt },
+    ...{ opensAt: round.opensAt, closesAt: round.closesAt, leadSec: 3, commitWithinSec: 120, drawWithinSec: 300, payWithinSec: 86_400 },
+    ...{ draws: t.chain.env.DRAWS_ADDRESS, treasury: t.chain.env.TREASURY_ADDRESS, genesisHash: await t.chain.connection.getGenesisHash() },
   });
   expect(row?.hash).toBe(parametersHash(parameters));
+  expect(round).toMatchObject({ parameters, parametersHash: row?.hash, runningHash: row?.hash, closed: null });
   await expect(sql(t.app, `update rounds set closes_at = closes_at + interval '1 hour' where id = $1`, [round.id])).rejects.toThrow(
     'its parameters never change',
   );
@@ -137,14 +153,14 @@ test('a start is refused when the round is unknown or not pending, or another ro
   expect(await startRefusal(UNKNOWN_ROUND)).toEqual([404, 'there is no chat round with this id']);
   expect((await startRefusal('no-uuid'))[0]).toBe(404);
   expect((await send(t, `/chat/round/${UNKNOWN_ROUND}`)).status).toBe(404);
-  const { id } = await startRound(t, { durationSec: 600 });
+  const { id } = await startRound(t, { durationSec: LONG_SEC });
   expect(await startRefusal(id)).toEqual([409, 'the round is active; only a pending round can be started']);
   const other = await createRound(t);
   expect(await startRefusal(other.id)).toEqual([409, `round ${id} is active; only one chat round can be active at a time`]);
 });
 
 test('when four rounds are started concurrently, only one becomes active', async () => {
-  const rounds = await Promise.all(Array.from({ length: 4 }, () => createRound(t, { durationSec: 600 })));
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => createRound(t, { durationSec: LONG_SEC })));
   const answers = await Promise.all(rounds.map(({ id }) => send(t, `/chat/round/${id}/start`, { method: 'POST', headers: asAdmin })));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409]);
   expect(await sql(t.app, `select id from rounds where kind = 'chat' and state = 'active'`)).toHaveLength(1);
@@ -153,7 +169,7 @@ test('when four rounds are started concurrently, only one becomes active', async
 test('a round without entries becomes void with the reason no-entries', async () => {
   const { id } = await startRound(t);
   await untilState(t, id, 'void');
-  expect((await clientOf(t).ok(getRound, { params: { id } })).body).toMatchObject({ status: 'void', voidReason: 'no-entries', successor: null });
+  expect((await clientOf(t).ok(getRound, { params: { id } })).body).toMatchObject({ status: 'void', voidReason: 'no-entries' });
   expect((await verified(t, id)).void).toBe('no-entries');
   expect(await eventsOf(t, id)).toEqual(['round_started', 'round_void']);
 });
@@ -172,8 +188,8 @@ test('every entry that was accepted before the freeze is in the round, and later
       else return;
     }
   };
-  await Promise.all([...Array.from({ length: 6 }, entering), t.app.tx((tx) => closeRound(tx, id))]);
-  expect(await t.app.tx((tx) => closeRound(tx, id))).toBe(false);
+  await Promise.all([...Array.from({ length: 6 }, entering), closeNow(t, id)]);
+  expect(await closeNow(t, id)).toBe(false);
   await expect(enter(t, 1)).rejects.toThrow('no round accepts entries now');
   await untilState(t, id, 'committed');
   expect((await verified(t, id)).entries.count).toBe(accepted);
@@ -182,20 +198,20 @@ test('every entry that was accepted before the freeze is in the round, and later
 
 test('a round with fewer winners than prizes pays only the prizes of its winners', async () => {
   const id = await openRound(t, 1);
-  await t.app.tx((tx) => closeRound(tx, id));
+  await closeNow(t, id);
   await untilState(t, id, 'finalized');
   expect((await verified(t, id)).winners).toHaveLength(1);
   expect(await prizesOf(t, id)).toMatchObject([{ place: 1, amount: '3000000' }]);
 });
 
 test('a round of 2,500 entries is evaluated in a worker thread and drawn correctly', async () => {
-  const { id } = await startRound(t, { durationSec: 600, picks: 5, range: 50 });
+  const { id } = await startRound(t, { durationSec: LONG_SEC, picks: 5, range: 50 });
   const candidates = Array.from({ length: 2_500 }, () => {
     const entry = newId();
     return { id: entry, wallet: bs58.encode(randomBytes(32)), numbers: null, source: 'chat', messageId: entry };
   });
   await t.app.tx(async (tx) => await acceptEntries(tx, await lockActiveRound(tx), candidates));
-  await t.app.tx((tx) => closeRound(tx, id));
+  await closeNow(t, id);
   await untilState(t, id, 'finalized');
   const { winners } = await verified(t, id);
   expect(await sql(t.app, 'select place, index, wallet, matches from round_winners where round = $1 order by place', [id])).toEqual(
@@ -205,29 +221,9 @@ test('a round of 2,500 entries is evaluated in a worker thread and drawn correct
 
 /** Creates a legacy round with a number of tickets and closes it. */
 async function closedLegacy(ticketPrice: string, tickets: number): Promise<string> {
-  const id = newId();
-  const now = t.clock.now().getTime();
-  const parameters: LegacyParameters = {
-    ...{ version: 1, kind: 'legacy', round: id, ticketPrice, maxTickets: null, leadSec: 3, marginSec: 1 },
-    ...{ mint: t.chain.keys.usdcMint.publicKey.toBase58(), treasury: t.chain.keys.treasury.publicKey.toBase58() },
-    ...{ opensAt: new Date(now).toISOString(), closesAt: new Date(now + 600_000).toISOString() },
-  };
-  await sql(
-    t.app,
-    `insert into rounds (id, kind, state, created_by, ticket_price, parameters, parameters_hash, opens_at, closes_at)
-     values ($1, 'legacy', 'active', 'test', $2, $3, $4, $5, $6)`,
-    [id, ticketPrice, JSON.stringify(parameters), parametersHash(parameters), parameters.opensAt, parameters.closesAt],
-  );
-  await t.app.tx(async (tx) => {
-    const round = await lockRound(tx, id);
-    if (!round) throw new Error('the round was not inserted');
-    const at = new Date(now).toISOString();
-    const entries = Array.from({ length: tickets }, () => newId()).map((ticket) => ({
-      ...{ id: ticket, wallet: createWallet().address, numbers: [], source: 'chain', messageId: ticket, at },
-    }));
-    await appendEntries(tx, round, entries);
-    await closeRound(tx, id);
-  });
+  const id = await openLegacy(t, ticketPrice);
+  await addTickets(t, id, tickets);
+  await closeNow(t, id);
   return id;
 }
 

@@ -41,7 +41,8 @@ interface Round {
 const rounds = () =>
   sql<Round>(t.app, 'select id::text, state, title, created_by from rounds where id not in (select id from seen_rounds) order by created_at, id');
 /** Closes the active round, as its closing time would, so that another can start. */
-const endActive = () => sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where kind = 'chat' and state = 'active'`);
+const endActive = () =>
+  sql(t.app, `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where kind = 'chat' and state = 'active'`);
 /** Makes the schedule due now. */
 const makeDue = () => sql(t.app, `update round_schedule set next_at = app_now() - interval '1 second', look_at = app_now()`);
 const lookAgain = () => sql(t.app, 'update round_schedule set look_at = app_now()');

@@ -6,23 +6,23 @@ import {
   type BatchTerms,
   batchInstructions,
   fits,
+  hashOfMembers,
   memberOfInstruction,
-  membersHash,
   packMembers,
-  payoutMemo,
-  readPayoutMemo,
+  publishedMember,
 } from '#areas/payouts/batches/members.ts';
 import { laneAddress, laneSeed } from '#areas/payouts/lanes/account.ts';
 import { findMemberOrder } from '#areas/payouts/lanes/unmatched-transactions.ts';
 import { chooseMembers, type Limits } from '#areas/payouts/planning/choose.ts';
 import type { ChainState, Destination } from '#areas/payouts/planning/read-chain-state.ts';
+import { membersHash } from '#lib/draw/payout.ts';
 import { newSigner, parseAddress } from '#platform/solana/primitives.ts';
 import { advanceNonceInstruction } from '#platform/solana/system-program.ts';
 import { addressWithSeed, sizeOf } from '#test/support/solana/chain.ts';
 
 const key = () => newSigner().publicKey.toBase58();
 const terms: BatchTerms = { id: randomUUID(), address: key(), feePayer: key(), treasury: key(), mint: key(), decimals: 6 };
-const member = (opens: boolean): BatchMember => ({ payment: randomUUID(), wallet: key(), amount: 5n, opens });
+const member = (opens: boolean): BatchMember => ({ payment: randomUUID(), wallet: key(), amount: 5n, opens, cause: { kind: 'test', id: 'one' } });
 const members = (...opens: boolean[]) => opens.map(member);
 
 test('the id of a payment depends on its cause only and is a UUID of version 8', () => {
@@ -69,17 +69,22 @@ test('memberOfInstruction maps each instruction of a batch to its member', () =>
   expect(memberOfInstruction(all, null)).toBeNull();
 });
 
-test('a batch memo holds the batch id and the hash of its payments, and other texts are not parsed as a batch memo', () => {
-  const hash = membersHash([randomUUID(), randomUUID()]);
-  expect(hash).toMatch(/^[0-9a-f]{32}$/);
-  expect(readPayoutMemo(payoutMemo(terms.id, hash))).toEqual({ batch: terms.id, hash });
-  for (const text of ['', 'coinop:payout:', `coinop:payout:${terms.id}:${hash} `, `x coinop:payout:${terms.id}:${hash}`, `coinop:advance:0`]) {
-    expect(readPayoutMemo(text)).toBeNull();
-  }
+test('the members of a batch name the round and the place of a prize, and nothing for another payment', () => {
+  const [prize, other] = members(false, true) as [BatchMember, BatchMember];
+  const round = randomUUID();
+  const won = { ...prize, cause: { kind: 'prize', id: `${round}:3` } };
+  const published = [won, other].map(({ payment, ...one }) => publishedMember({ id: payment, ...one }, terms.mint));
+  expect(published).toEqual([
+    { paymentId: prize.payment, round, place: 3, wallet: prize.wallet, amount: '5', mint: terms.mint },
+    { paymentId: other.payment, round: null, place: null, wallet: other.wallet, amount: '5', mint: terms.mint },
+  ]);
+  expect(hashOfMembers(terms, [won, other])).toBe(membersHash(published));
 });
 
+const payment = () => publishedMember({ id: randomUUID(), wallet: key(), amount: 5n, cause: { kind: 'test', id: 'one' } }, terms.mint);
+
 test('the payments of a transaction are found by the hash of their order', () => {
-  const [a = '', b = '', c = ''] = Array.from({ length: 3 }, () => randomUUID());
+  const [a, b, c] = [payment(), payment(), payment()];
   // Two equal payments of one wallet: only the hash determines which of them was first.
   const choices = [[a, b], [c], [a, b]];
   expect(findMemberOrder(choices, membersHash([b, c, a]))).toEqual([b, c, a]);
@@ -89,12 +94,12 @@ test('the payments of a transaction are found by the hash of their order', () =>
 });
 
 test('the search for an order stops after a maximum number of orders', () => {
-  const ids = Array.from({ length: 12 }, () => randomUUID());
+  const payments = Array.from({ length: 12 }, payment);
   const start = performance.now();
   expect(
     findMemberOrder(
-      ids.map(() => ids),
-      '0'.repeat(32),
+      payments.map(() => payments),
+      '0'.repeat(64),
     ),
   ).toBeNull();
   // Trying all 12! orders would take hours.
@@ -114,7 +119,7 @@ const chain = (destinations: [string, Destination][]): ChainState => ({
   destinations: new Map(destinations),
 });
 const limits: Limits = { funds: 1_000n, dailyLimit: 1_000n, rentBudget: 1_000n };
-const candidate = (wallet: string, amount: bigint) => ({ id: randomUUID(), wallet, amount, giveUps: 0 });
+const candidate = (wallet: string, amount: bigint) => ({ id: randomUUID(), wallet, amount, giveUps: 0, cause: { kind: 'test', id: 'one' } });
 
 test('a payment that exceeds the treasury balance does not delay the other payments', () => {
   const wallets = Array.from({ length: 4 }, key);

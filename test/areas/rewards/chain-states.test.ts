@@ -6,7 +6,8 @@ import { isProgramOurs } from '#areas/rewards/chain/program.ts';
 import { epochRoot } from '#areas/rewards/chain/root.ts';
 import { epochSettle } from '#areas/rewards/chain/settle.ts';
 import type { App } from '#platform/app.ts';
-import { decodeEpoch, programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/distributor/index.ts';
+import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/deployed-program.ts';
+import { decodeEpoch } from '#platform/solana/distributor/index.ts';
 import { type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
 import { signAndSend, submit, type TransactionType } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
@@ -51,7 +52,7 @@ const finalize = () => t.chain.control.advance(10);
 // This test is the first one, because the service remembers for ten minutes that the program was accepted.
 test('the program on the chain is accepted only if a known loader holds exactly the bytes of distributor.so', async () => {
   const { node, programId } = t.app.chain;
-  const original = node.account;
+  const original = node.accounts;
   const [{ account: program }, { account: data }] = await Promise.all([
     node.account(programId, 'finalized'),
     node.account(programDataAddress(programId), 'finalized'),
@@ -62,7 +63,7 @@ test('the program on the chain is accepted only if a known loader holds exactly 
   changed.writeUInt8(changed.readUInt8(1_000) ^ 1, 1_000);
   const finalLoader = parseAddress('BPFLoader2111111111111111111111111111111111');
   const accepts = async (atProgram: FetchedAccount, atData: FetchedAccount) => {
-    node.account = async (address) => ({ slot: 1, account: address.equals(programId) ? atProgram : atData });
+    node.accounts = async () => ({ slot: 1, accounts: [atProgram, atData] });
     return await isProgramOurs(t.app);
   };
   try {
@@ -74,7 +75,7 @@ test('the program on the chain is accepted only if a known loader holds exactly 
     expect(await accepts({ ...data, owner: UPGRADEABLE_LOADER }, data)).toBe(false);
     expect(await accepts({ ...program, owner: finalLoader, data: bytes }, null)).toBe(true);
   } finally {
-    node.account = original;
+    node.accounts = original;
   }
 });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { statement } from '#platform/db/sql.ts';
-import { decodeEpoch, openEpoch as openEpochInstruction, programDataAddress, vaultAddress } from '#platform/solana/distributor/index.ts';
+import { programDataAddress } from '#platform/solana/deployed-program.ts';
+import { decodeEpoch, openEpoch as openEpochInstruction, vaultAddress } from '#platform/solana/distributor/index.ts';
 import type { Address } from '#platform/solana/primitives.ts';
 import { transferLamports } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, transferChecked } from '#platform/solana/tokens.ts';

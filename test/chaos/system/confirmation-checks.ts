@@ -216,9 +216,9 @@ export async function responseFailures(
     if (!isRight) found.push(`battle ${battleId} with ${JSON.stringify(own)} is shown as ${JSON.stringify(body)}`);
   }
   for (const [round, own] of Map.groupBy(entries, (entry) => entry.round)) {
-    const { body } = await client.request<{ entryHashes: readonly string[] }>(`/chat/round/${round}/audit`);
     for (const { id, sequence, leaf } of own) {
-      if (body.entryHashes[sequence] !== leaf) found.push(`entry ${id}, number ${sequence} of round ${round}, differs from its receipt`);
+      const { body } = await client.request<readonly { leaf: string }[]>(`/chat/round/${round}/entries?limit=1&offset=${sequence}`);
+      if (body[0]?.leaf !== leaf) found.push(`entry ${id}, number ${sequence} of round ${round}, differs from its receipt`);
     }
   }
   return limited(found);

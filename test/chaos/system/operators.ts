@@ -64,7 +64,7 @@ export async function runTicketRounds(client: Client, load: LoadContext, random:
       const ms = random.between(5_000, 9_000);
       const terms = { ticketPrice: String(TICKET_PRICE), closesAt: new Date(Date.now() + ms).toISOString() };
       const opened = await client.request<{ id: string }>('/round', { json: terms, headers: newKey() });
-      // 400: `closesAt` has passed during the retries. 409: the maximum of five open rounds is reached.
+      // 400: `closesAt` has passed during the retries. 409: the wallet has too many rounds that are not drawn.
       if (opened.status === 400 || opened.status === 409) return;
       if (opened.status !== 201) return client.reportViolation('/round', opened);
       load.ledger.confirmed.legacyRounds.push(opened.body.id);

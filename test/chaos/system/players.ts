@@ -66,7 +66,7 @@ interface EntryAnswer {
   readonly entry: {
     readonly id: string;
     readonly sequence: number;
-    readonly receipt: { readonly body: { readonly round: string; readonly leaf: string } };
+    readonly receipt: { readonly statement: { readonly round: string; readonly leaf: string } };
   };
 }
 
@@ -77,7 +77,7 @@ async function enter(client: Client, { ledger }: LoadContext): Promise<void> {
   if (answer.status !== 201) return client.reportViolation('/chat/message', answer);
   const { messageId, entry } = answer.body;
   ledger.confirmed.messages.push({ messageId, wallet: client.wallet, text: '!enter' });
-  const { round, leaf } = entry.receipt.body;
+  const { round, leaf } = entry.receipt.statement;
   ledger.confirmed.entries.push({ id: entry.id, wallet: client.wallet, round, sequence: entry.sequence, leaf });
 }
 

@@ -23,7 +23,7 @@ import { WalletChain } from './wallet-chain.ts';
 
 const APIS = 2;
 const WORKERS = 2;
-const DRAWS = { leadSec: 4, marginSec: 1 };
+const LEAD_SEC = 4;
 const FUNDED_USDC = 100;
 
 /** The parameters of a run. */
@@ -68,7 +68,7 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
     localnet: { slotMs: 20, finalizedAfter: 8, beaconMs: 1_000 },
     env: {
       ...{ LANDING_POLL_MS: '50', LANDING_RECHECK_MS: '200', LANDING_DEPTH_BLOCKS: '4', LANDING_GIVE_UP_MS: '3000' },
-      ...{ DRAW_LEAD_SEC: String(DRAWS.leadSec), DRAW_MARGIN_SEC: String(DRAWS.marginSec) },
+      ...{ DRAW_LEAD_SEC: String(LEAD_SEC), LEGACY_ROUNDS_UNFINISHED: '1000', LEGACY_ROUNDS_PER_WALLET: '10000', LEGACY_ROUNDS_PER_DAY: '10000' },
       ...{ CHAT_MESSAGES_PER_10_SEC: '1000', WEBHOOK_SECRET_CHAT_BRIDGE: bridgeSecret, LOG_LEVEL: process.env.CHAOS_LOG ?? 'silent' },
     },
   });
@@ -164,12 +164,7 @@ async function runOn(
     );
     failures.push(...(await balanceFailures(database, chain, { usdc: env.USDC_MINT ?? '', reward: env.REWARD_MINT ?? '' }, confirmed)));
     failures.push(
-      ...(await roundFailures(
-        database,
-        { url: operator.nextUrl(), rpc: localnet.url, committer: env.COMMITTER_KEY ?? '', ...DRAWS },
-        confirmed,
-        verified,
-      )),
+      ...(await roundFailures(database, { url: operator.nextUrl(), rpc: localnet.url, draws: env.DRAWS_ADDRESS ?? '' }, confirmed, verified)),
     );
     failures.push(...(await boardFailures(system)), ...(await audit(system)));
     return { failures, log: injector.log };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Keypair, PublicKey, SYSVAR_CLOCK_PUBKEY } from '@solana/web3.js';
+import { programDataAddress } from '#platform/solana/deployed-program.ts';
 import { associatedTokenAddress, decodeMint, decodeTokenAccount, MINT_BYTES, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 
@@ -12,9 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => chain?.close());
 
-test('a new cluster has a program without an upgrade authority, two mints without a freeze authority, and a treasury with both tokens', async () => {
-  const { program, rewardMint, usdcMint, treasury } = chain.keys;
-  expect(await chain.connection.getAccountInfo(program.publicKey, 'finalized')).toMatchObject({ executable: true });
+test('a new cluster has programs without an upgrade authority, two mints without a freeze authority, and a treasury with both tokens', async () => {
+  const { program, drawsProgram, rewardMint, usdcMint, treasury } = chain.keys;
+  for (const { publicKey } of [program, drawsProgram]) {
+    const [account, bytes] = await chain.connection.getMultipleAccountsInfo([publicKey, programDataAddress(publicKey)], 'finalized');
+    expect(account).toMatchObject({ executable: true });
+    expect(bytes?.data[12]).toBe(0); // no upgrade authority
+  }
   const [reward, usdc] = await chain.connection.getMultipleAccountsInfo([rewardMint.publicKey, usdcMint.publicKey], 'finalized');
   expect(decodeMint(reward ?? null)).toEqual({ decimals: 6, supply: 1_000_000_001_500_000n, freezable: false });
   expect(decodeMint(usdc ?? null)).toEqual({ decimals: 6, supply: 10_000_000_000_007n, freezable: false });
@@ -25,6 +30,9 @@ test('a new cluster has a program without an upgrade authority, two mints withou
       'SOLANA_RPC_URL',
       'SOLANA_RPC_SECOND_URL',
       'DISTRIBUTOR_PROGRAM_ID',
+      'DRAWS_PROGRAM_ID',
+      'DRAWS_ADDRESS',
+      'RECEIPT_KEY',
       'REWARD_MINT',
       'USDC_MINT',
       'FEE_PAYER_KEY',

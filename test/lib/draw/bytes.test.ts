@@ -3,6 +3,7 @@ import { Audit, LandedCommitment } from '#lib/draw/audit.ts';
 import { buildAudit } from '#lib/draw/build.ts';
 import { Entry } from '#lib/draw/entry.ts';
 import { RoundParameters } from '#lib/draw/parameters.ts';
+import { SignedAnnouncement, SignedClosed } from '#lib/draw/statements.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { CHAIN, chatParameters, entriesOf, finished, legacyParameters, signatureOf } from './rounds.ts';
 
@@ -22,18 +23,21 @@ test.each([{ parameters: chatParameters() }, { parameters: legacyParameters() }]
   ({ parameters }) => {
     const entries = entriesOf(parameters, 60, 25, randomGenerator(17));
     const facts = finished(parameters, entries);
-    const audit = buildAudit(facts);
+    const audit = buildAudit(facts, entries);
     const text = JSON.stringify(audit);
-    expect(JSON.stringify(buildAudit(facts))).toBe(text);
+    expect(JSON.stringify(buildAudit(facts, entries))).toBe(text);
     const again = {
       parameters: RoundParameters.parse(parameters),
-      entries: Entry.array().parse(JSON.parse(JSON.stringify(entries))),
+      announcement: SignedAnnouncement.parse(JSON.parse(JSON.stringify(facts.announcement))),
+      closed: SignedClosed.parse(JSON.parse(JSON.stringify(facts.closed))),
+      entries: { ...facts.entries },
       commitment: LandedCommitment.parse(JSON.parse(JSON.stringify(facts.commitment))),
       beacon: { chain: { ...CHAIN }, signature: signatureOf(audit.beacon?.round ?? 0) },
       void: null,
     };
-    expect(JSON.stringify(buildAudit(again))).toBe(text);
-    expect(JSON.stringify(buildAudit(Object.assign({}, again, turned(again))))).toBe(text);
+    const copies = Entry.array().parse(JSON.parse(JSON.stringify(entries)));
+    expect(JSON.stringify(buildAudit(again, copies))).toBe(text);
+    expect(JSON.stringify(buildAudit(Object.assign({}, again, turned(again)), copies))).toBe(text);
     expect(JSON.stringify(Audit.parse(JSON.parse(text)))).toBe(text);
   },
 );

@@ -3,6 +3,7 @@ import bs58 from 'bs58';
 import { MerkleTree } from 'merkletreejs';
 import type { Entry } from '#lib/draw/entry.ts';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
+import type { PayoutMember } from '#lib/draw/payout.ts';
 
 /** A slow second implementation of the draw, written from its documentation. It shares only types with the service. */
 
@@ -46,31 +47,30 @@ const tree = (round: string, entries: readonly Entry[]) =>
   );
 export const naiveRoot = (round: string, entries: readonly Entry[]) => tree(round, entries).getRoot().toString('hex');
 
-export interface NaiveCommitment {
-  sequence: number;
-  round: string;
-  root: string;
-  count: number;
-  parametersHash: string;
-  chainHash: string;
-  beaconRound: number;
-  previous: string;
-}
+/** Returns the running hash after all entries. */
+export const naiveRunningHash = (parametersHash: string, round: string, entries: readonly Entry[]) =>
+  entries.reduce((hash, entry) => sha256(hash, naiveLeaf(round, entry)), hex(parametersHash)).toString('hex');
 
-export const naiveMemo = (c: NaiveCommitment) =>
-  `coinop/commitment/1 seq=${c.sequence} round=${c.round} root=${c.root} count=${c.count} params=${c.parametersHash} drand=${c.chainHash} beacon=${c.beaconRound} prev=${c.previous}`;
+export const naiveRoundLeaf = (round: string, root: string, count: number, runningHash: string, parametersHash: string, closedAt: number) => {
+  const label = Buffer.from('coinop/round/1');
+  return sha256(u32(label.length), label, uuid(round), hex(root), u32(count), hex(runningHash), hex(parametersHash), u64(closedAt)).toString('hex');
+};
 
-export const naiveSeed = (c: NaiveCommitment, signature: string, blockhash: string) =>
-  prefixed(
-    Buffer.from('coinop/draw/1'),
-    uuid(c.round),
-    hex(c.root),
-    hex(c.parametersHash),
-    hex(c.chainHash),
-    u64(c.beaconRound),
-    sha256(hex(signature)),
-    bs58.decode(blockhash),
-  );
+export const naiveSeed = (round: string, leaf: string, chainHash: string, beaconRound: number, signature: string, blockhash: string) =>
+  prefixed(Buffer.from('coinop/draw/2'), uuid(round), hex(leaf), hex(chainHash), u64(beaconRound), sha256(hex(signature)), bs58.decode(blockhash));
+
+export const naiveMembersHash = (members: readonly PayoutMember[]) => {
+  const label = Buffer.from('coinop/payout/1');
+  const parts = members.flatMap(({ paymentId, round, place, wallet, amount, mint }) => [
+    uuid(paymentId),
+    round === null ? Buffer.alloc(16) : uuid(round),
+    u32(place ?? 0),
+    bs58.decode(wallet),
+    little(BigInt(amount), 8),
+    bs58.decode(mint),
+  ]);
+  return sha256(u32(label.length), label, u32(members.length), ...parts).toString('hex');
+};
 
 /** Returns a function that draws the integers of a stream. */
 export function naiveIntegers(key: Uint8Array, label: string): (bound: number) => number {

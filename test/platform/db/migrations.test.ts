@@ -74,9 +74,9 @@ test('down of each migration restores the schema that its up found', async () =>
 test('a migration whose statement fails changes nothing', async () => {
   await orm.migrator.down({ to: '0022-administration' });
   const before = await readObjects();
-  await client.query('create table burn_events_ended ()');
+  await client.query('create table rounds_opened ()');
   await expect(orm.migrator.up()).rejects.toThrow('already exists');
-  await client.query('drop table burn_events_ended');
+  await client.query('drop table rounds_opened');
   expect(await readObjects()).toEqual(before);
   await orm.migrator.up();
 });

@@ -2,11 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { readConfig } from '#config';
 import { type BeaconChain, QUICKNET, roundAt, timeOf } from '#lib/draw/beacon-chain.ts';
-import { commitmentMemo } from '#lib/draw/commitment.ts';
 import { type Beacon, type BeaconResult, openBeacon, verifySignature } from '#platform/solana/beacon/index.ts';
-import { memo } from '#platform/solana/tokens.ts';
-import { bytesOf, uuidOf } from '#test/lib/draw/rounds.ts';
-import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { type FaultyMirror, type MirrorResponse, startFaultyMirror } from './beacon-mirror.ts';
 
@@ -245,34 +241,16 @@ test('the beacon is configurable, but production requires quicknet and minimum t
   const { beacon, draws } = readConfig(PRODUCTION).chain;
   expect(beacon).toEqual({ urls: expect.arrayContaining(['https://api.drand.sh']), chainHash: QUICKNET.chainHash, publicKey: QUICKNET.publicKey });
   expect(beacon.urls.length).toBeGreaterThan(2);
-  expect(draws).toEqual({ leadSec: 180, marginSec: 60 });
+  expect(draws).toEqual({ leadSec: 180, commitWithinSec: 120, drawWithinSec: 300, payWithinSec: 86_400 });
   const local = { DRAND_URLS: honest(), DRAND_CHAIN_HASH: info.chainHash, DRAND_PUBLIC_KEY: info.publicKey };
-  expect(readConfig({ ...local, DRAW_LEAD_SEC: '2', DRAW_MARGIN_SEC: '1' }).chain).toMatchObject({
+  expect(readConfig({ ...local, DRAW_LEAD_SEC: '2' }).chain).toMatchObject({
     beacon: { chainHash: info.chainHash },
     draws: { leadSec: 2 },
   });
   expect(() => readConfig({ ...PRODUCTION, ...local })).toThrow('DRAND_CHAIN_HASH must be quicknet');
   expect(() => readConfig({ DRAND_PUBLIC_KEY: info.publicKey })).toThrow('DRAND_PUBLIC_KEY must be quicknet');
   expect(() => readConfig({ ...PRODUCTION, DRAW_LEAD_SEC: '179' })).toThrow('DRAW_LEAD_SEC must be at least 180');
-  expect(() => readConfig({ ...PRODUCTION, DRAW_MARGIN_SEC: '59' })).toThrow('DRAW_MARGIN_SEC at least 60');
-  expect(() => readConfig({ DRAW_LEAD_SEC: '60', DRAW_MARGIN_SEC: '60' })).toThrow('less than DRAW_LEAD_SEC');
+  expect(() => readConfig({ DRAW_COMMIT_WITHIN_SEC: '121' })).toThrow('DRAW_COMMIT_WITHIN_SEC');
   for (const urls of [',', 'ftp://mirror', 'mirror', Array.from({ length: 9 }, () => honest()).join(',')])
     expect(() => readConfig({ DRAND_URLS: urls })).toThrow('DRAND_URLS');
-});
-
-test('the memo of the longest commitment fits one transaction and is read back', async () => {
-  const hash = bytesOf('hash').toString('hex');
-  const text = commitmentMemo({
-    ...{ sequence: Number.MAX_SAFE_INTEGER, round: uuidOf('round'), entriesRoot: hash, count: 2 ** 32 },
-    ...{ parametersHash: hash, chainHash: hash, beaconRound: Number.MAX_SAFE_INTEGER, previous: hash },
-  });
-  const { connection, control, keys } = chain;
-  await chain.fundWallet({ lamports: 1_000_000_000 }, keys.feePayer);
-  // Retries, because slots are short and on a busy machine the blockhash may expire before it is used.
-  await retryUntilPass(async () => {
-    const signature = await chain.send([memo(text, [keys.committer.publicKey])], [keys.feePayer, keys.committer]);
-    await control.advance(2);
-    const [found] = await connection.getSignaturesForAddress(keys.committer.publicKey, {}, 'confirmed');
-    expect(found).toMatchObject({ signature, err: null, memo: `[407] ${text}` });
-  });
 });

@@ -1,8 +1,14 @@
 import { createPublicKey, randomUUID, verify } from 'node:crypto';
 import bs58 from 'bs58';
-import { receiptKey } from '#areas/lottery/receipts.ts';
-import { type ChatParameters, parametersHash } from '#lib/draw/parameters.ts';
+import { sql as kysely } from 'kysely';
+import { openedColumns, openingOf } from '#areas/lottery/create.ts';
+import { type Receipt, receiptKey } from '#areas/lottery/receipts.ts';
+import { build } from '#areas/lottery/rows.ts';
+import type { PrizeTerms } from '#areas/lottery/terms.ts';
+import type { ChatParameters } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
+import { chatParameters } from '#test/lib/draw/rounds.ts';
 import type { TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn } from '../wallet.ts';
 import { sql } from './boards.ts';
@@ -17,12 +23,6 @@ export interface ChatResponse {
   };
   readonly headers: Headers;
 }
-interface Receipt {
-  body: Record<string, unknown> & { version: number; round: string; entry: string; index: number; at: string };
-  keyId: string;
-  signature: string;
-}
-
 /** Sends a chat message. */
 export async function sendMessage(
   player: Pick<SignedIn, 'fetch'>,
@@ -40,32 +40,25 @@ const MINT = createWallet().address;
 /** Closes the active round and opens a new one that accepts entries immediately. @returns its id */
 export async function openRound({ app, clock }: Pick<TestApp, 'app' | 'clock'>, options: Partial<ChatParameters> = {}): Promise<string> {
   await closeRound(app);
-  const round = randomUUID();
-  const opensAt = clock.now();
+  const opensAt = clock.now().getTime();
   const parameters: ChatParameters = {
-    ...{ version: 1, kind: 'chat', round, picks: 5, range: 50, prizes: [{ amount: '5', mint: MINT }], maxEntriesPerWallet: 1 },
-    ...{ opensAt: opensAt.toISOString(), closesAt: new Date(opensAt.getTime() + 3_600_000).toISOString(), leadSec: 3, marginSec: 1 },
+    ...chatParameters({ round: randomUUID(), picks: 5, range: 50, prizes: [{ place: 1, amount: '5', mint: MINT }], maxEntriesPerWallet: 1 }),
+    ...{ opensAt: new Date(opensAt).toISOString(), closesAt: new Date(opensAt + 3_600_000).toISOString() },
     ...options,
   };
-  await app.tx((tx) =>
-    tx.query(
-      {
-        text: `insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, parameters, parameters_hash,
-                 opens_at, closes_at)
-               values ($1, 'chat', 'active', 'a round', 'test', $2, $3, $4, '[{"amount": "5", "mint": "reward"}]', 3600, $5, $6, $7, $8)`,
-      },
-      [
-        ...[round, parameters.picks, parameters.range, parameters.maxEntriesPerWallet, JSON.stringify(parameters)],
-        ...[parametersHash(parameters), parameters.opensAt, parameters.closesAt],
-      ],
-    ),
-  );
+  const { round, picks, range, maxEntriesPerWallet } = parameters;
+  const terms = { title: 'a round', picks, range, max_entries_per_wallet: maxEntriesPerWallet, duration_sec: 3_600, created_by: 'test' };
+  const prizes = kysely<PrizeTerms[]>`'[{"amount": "5", "mint": "reward"}]'`;
+  const columns = openedColumns(openingOf(app, parameters));
+  await app.tx((tx) => run(tx, build.insertInto('rounds').values({ id: round, kind: 'chat', state: 'active', ...terms, prizes, ...columns })));
   return round;
 }
 
 /** Freezes the active round, if any. */
 export async function closeRound(app: App): Promise<void> {
-  await app.tx((tx) => tx.query({ text: `update rounds set state = 'closing', closed_at = app_now() where kind = 'chat' and state = 'active'` }));
+  await app.tx((tx) =>
+    tx.query({ text: `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where kind = 'chat' and state = 'active'` }),
+  );
 }
 
 /** An entry as stored in the database. */
@@ -87,9 +80,9 @@ export const entriesOf = (app: App, round: string): Promise<StoredEntry[]> =>
   );
 
 /** Verifies a receipt with Node's crypto module and the published public key. */
-export function verifyReceipt(app: App, { body, keyId, signature }: Receipt): boolean {
-  const { publicKey, id } = receiptKey(app);
+export function verifyReceipt(app: App, { statement, signature }: Receipt): boolean {
+  const { publicKey } = receiptKey(app);
   const key = createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(bs58.decode(publicKey)).toString('base64url') } });
-  const canonical = JSON.stringify(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
-  return keyId === id && verify(null, Buffer.from(`coinop/receipt/1\n${canonical}`), key, Buffer.from(signature, 'base64'));
+  const canonical = JSON.stringify(Object.fromEntries(Object.entries(statement).sort(([a], [b]) => (a < b ? -1 : 1))));
+  return verify(null, Buffer.from(canonical), key, Buffer.from(signature, 'hex'));
 }

@@ -3,8 +3,8 @@ import { FAST_SUBMISSION, type RewardsTest, startRewardsTest } from '../solana/c
 import { sql } from './boards.ts';
 import { retryUntilPass } from './player.ts';
 
-/** Environment in which the beacon round is due soon after the commitment. */
-export const FAST_DRAWS = { ...FAST_SUBMISSION, DRAW_LEAD_SEC: '3', DRAW_MARGIN_SEC: '1' };
+/** Environment in which the beacon round is due soon after the commitment, and in which a wallet may open many rounds. */
+export const FAST_DRAWS = { ...FAST_SUBMISSION, DRAW_LEAD_SEC: '3', LEGACY_ROUNDS_UNFINISHED: '1000', LEGACY_ROUNDS_PER_WALLET: '1000' };
 
 /** Starts an application with its own Solana cluster and fast draws. */
 export function startRoundsTest(options: Parameters<typeof startRewardsTest>[0] = {}): Promise<RewardsTest> {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { parametersHash } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
+import { chatParameters, finished, legacyParameters } from '#test/lib/draw/rounds.ts';
 import { sql } from './boards.ts';
 
 type State = 'pending' | 'active' | 'closing' | 'committed' | 'finalized' | 'void';
@@ -37,8 +39,9 @@ export const AT = {
 
 const INSERT = `
   insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, ticket_price, parameters, parameters_hash,
-    opens_at, closes_at, entries, root, audit, beacon_round, beacon_due_at, void_reason, created_at, closed_at, ended_at)
-  values ($1, $2, $3, $4, $23, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $24, $21, $22)`;
+    opens_at, closes_at, entries, root, audit, beacon_round, beacon_due_at, void_reason, created_at, closed_at, ended_at, running_hash, announcement, closed)
+  values ($1, $2, $3, $4, $23, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $24, $21, $22,
+    $25, $26, $27)`;
 
 /** Stores a round in a given state, with the fields that summaries and cards show. @returns its id */
 export async function showRound(app: App, round: ShownRound): Promise<string> {
@@ -55,6 +58,11 @@ export async function showRound(app: App, round: ShownRound): Promise<string> {
   const isChat = kind === 'chat';
   const isOpen = state === 'pending' || state === 'active';
   const isCommitted = state === 'committed' || state === 'finalized';
+  const isOpened = state !== 'pending' || !isChat;
+  const times = { round: id, opensAt: AT.opens, closesAt };
+  const parameters = isChat ? chatParameters(times) : legacyParameters({ ...times, ticketPrice });
+  const hash = parametersHash(parameters);
+  const { announcement, closed } = finished(parameters, []);
   const audit = {
     draw: state === 'finalized' ? { seed: SEED, numbers: round.numbers ?? [], drawn: round.ticket === undefined ? [] : [round.ticket] } : null,
     winners:
@@ -65,12 +73,13 @@ export async function showRound(app: App, round: ShownRound): Promise<string> {
   await sql(app, INSERT, [
     ...[id, kind, state, isChat ? title : null],
     ...(isChat ? [picks, range, 1, JSON.stringify(prizes), 600, null] : [null, null, null, null, null, ticketPrice]),
-    ...(state === 'pending' && isChat ? [null, null, null, null] : ['{}', ROOT, AT.opens, closesAt]),
+    ...(state === 'pending' && isChat ? [null, null, null, null] : [JSON.stringify(parameters), hash, AT.opens, closesAt]),
     ...[entries, isCommitted ? Buffer.from(ROOT, 'hex') : null, isOpen ? null : JSON.stringify(audit)],
     ...(isCommitted ? [12_345_678, AT.due] : [null, null]),
     ...[state === 'void' ? voidReason : null, isOpen ? null : closesAt, state === 'finalized' || state === 'void' ? endedAt : null],
     createdBy,
     createdAt,
+    ...(isOpened ? [Buffer.from(hash, 'hex'), JSON.stringify(announcement), isOpen ? null : JSON.stringify(closed)] : [null, null, null]),
   ]);
   return id;
 }

@@ -1,11 +1,12 @@
-import { auditText } from '#areas/lottery/audits.ts';
+import { announce, stateClosed } from '#areas/lottery/receipts.ts';
 import type { RoundState } from '#areas/lottery/rows.ts';
 import type { Audit } from '#lib/draw/audit.ts';
 import { timeOf } from '#lib/draw/beacon-chain.ts';
-import { buildAudit, type RoundFacts, treeOf } from '#lib/draw/build.ts';
-import { parseMemo } from '#lib/draw/commitment.ts';
-import type { Entry } from '#lib/draw/entry.ts';
+import { buildAudit, type RoundFacts } from '#lib/draw/build.ts';
+import { fromHex } from '#lib/draw/bytes.ts';
+import { type Entry, entryLeaves, entryTree } from '#lib/draw/entry.ts';
 import { parametersHash, type RoundParameters } from '#lib/draw/parameters.ts';
+import { runningHashes } from '#lib/draw/round-leaf.ts';
 import type { App } from '#platform/app.ts';
 import { addressOf, CHAIN, finished, uuidOf } from '#test/lib/draw/rounds.ts';
 import { sql } from './boards.ts';
@@ -25,11 +26,10 @@ interface Options {
   readonly state?: RoundState;
   /** For state `closing`: whether the tree is stored already. */
   readonly tree?: boolean;
-  readonly voidReason?: RoundFacts['void'];
   /** Time since the round ended, seconds. */
   readonly ago?: number;
-  readonly sequence?: number;
-  readonly facts?: Partial<RoundFacts>;
+  /** The beacon of a drawn round; by default the beacon of the tests. */
+  readonly beacon?: Parameters<typeof finished>[2];
 }
 
 const ROWS_PER_STATEMENT = 20_000;
@@ -39,15 +39,18 @@ export async function storeRound(
   app: App,
   parameters: RoundParameters,
   entries: readonly Entry[],
-  { state = 'finalized', tree: hasTree = true, voidReason = null, ago = 60, sequence = 1, facts: over = {} }: Options = {},
+  { state = 'finalized', tree: hasTree = true, ago = 60, beacon }: Options = {},
 ): Promise<StoredRound> {
   const id = parameters.round;
-  const facts = { ...factsOf(state, parameters, entries, voidReason, sequence), ...over };
-  const tree = treeOf(facts);
-  const audit = buildAudit(facts, tree);
+  const facts = factsOf(app, state, parameters, entries, beacon);
+  const leaves = entryLeaves(id, entries);
+  const running = runningHashes(fromHex(parametersHash(parameters)), leaves);
+  const audit = buildAudit(facts, entries);
   const isOpened = state !== 'pending';
-  const isFrozen = isOpened && state !== 'active' && hasTree;
-  const memo = facts.commitment && parseMemo(facts.commitment.memo);
+  const isClosed = isOpened && state !== 'active';
+  const isFrozen = isClosed && hasTree;
+  const tree = isFrozen && entries.length > 0 ? entryTree(leaves) : [];
+  const { commitment } = facts;
   const chat = parameters.kind === 'chat' ? parameters : null;
   const legacy = parameters.kind === 'legacy' ? parameters : null;
   const values = {
@@ -55,13 +58,14 @@ export async function storeRound(
     prizes: chat && JSON.stringify(chat.prizes.map(({ amount }) => ({ amount, mint: 'reward' }))),
     ...{ max_entries_per_wallet: chat?.maxEntriesPerWallet, duration_sec: chat && 3_600, ticket_price: legacy?.ticketPrice },
     ...(isOpened ? { parameters: JSON.stringify(parameters), parameters_hash: parametersHash(parameters) } : {}),
+    ...(isOpened ? { announcement: JSON.stringify(facts.announcement), running_hash: fromHex(facts.entries.runningHash) } : {}),
     ...(isOpened ? { opens_at: parameters.opensAt, closes_at: parameters.closesAt } : {}),
-    ...{ entries: entries.length, root: isFrozen && tree ? Buffer.from(tree.at(-1) ?? []) : null, audit: isFrozen ? auditText(audit) : null },
-    ...(memo
-      ? { beacon_round: memo.beaconRound, beacon_due_at: new Date(timeOf(facts.beacon?.chain ?? CHAIN, memo.beaconRound)).toISOString() }
+    ...{ entries: entries.length, root: tree.at(-1), audit: isFrozen ? JSON.stringify(audit) : null },
+    ...(commitment
+      ? { beacon_round: commitment.beaconRound, beacon_due_at: new Date(timeOf(facts.beacon?.chain ?? CHAIN, commitment.beaconRound)).toISOString() }
       : {}),
-    void_reason: voidReason,
-    closed_at: isOpened && state !== 'active' ? parameters.closesAt : null,
+    void_reason: facts.void,
+    ...(isClosed ? { closed_at: parameters.closesAt, closed: JSON.stringify(facts.closed) } : {}),
     ended_at: state === 'finalized' || state === 'void' ? new Date(Date.now() - 1_000 * ago).toISOString() : null,
   };
   const columns = Object.entries(values).filter(([, value]) => value != null);
@@ -69,40 +73,46 @@ export async function storeRound(
   await sql(
     app,
     `insert into rounds (${columns.map(([name]) => name).join()}) values (${places})`,
-    columns.map(([, value]) => value),
+    columns.map(([, value]) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
   );
   const entryId = (index: number) => uuidOf(`entry ${index} of ${id}`);
   for (let from = 0; from < entries.length; from += ROWS_PER_STATEMENT)
-    await storeEntries(app, id, entries.slice(from, from + ROWS_PER_STATEMENT), entryId);
-  if (isFrozen)
-    for (const [level, nodes] of (tree ?? []).entries())
-      await sql(app, 'insert into round_levels values ($1, $2, $3)', [id, level, Buffer.from(nodes)]);
-  if (facts.commitment && memo) await storeCommitment(app, id, facts.commitment, memo.previous, audit.commitment?.hash ?? '', memo.sequence);
+    await storeEntries(app, id, entries.slice(from, from + ROWS_PER_STATEMENT), entryId, running);
+  for (const [level, nodes] of tree.entries()) await sql(app, 'insert into round_levels values ($1, $2, $3)', [id, level, Buffer.from(nodes)]);
+  if (commitment) await storeCommitment(app, id, commitment);
   if (state === 'finalized') await storeWinners(app, id, audit);
   return { id, parameters, entries, audit, entryId };
 }
 
-function factsOf(
-  state: RoundState,
-  parameters: RoundParameters,
-  entries: readonly Entry[],
-  reason: RoundFacts['void'],
-  sequence: number,
-): RoundFacts {
-  const open = { parameters, entries, commitment: null, beacon: null, void: reason };
-  if (entries.length === 0 || (state !== 'committed' && state !== 'finalized' && reason === null) || reason === 'no-entries') return open;
-  const link = sequence === 1 ? {} : { sequence, previous: 'ab'.repeat(32) };
-  const drawn = finished(parameters, entries, link);
-  return state === 'finalized' ? drawn : { ...drawn, beacon: { chain: CHAIN, signature: null }, void: reason };
+/** Returns the facts of a round in a state, with statements that the service has signed. */
+function factsOf(app: App, state: RoundState, parameters: RoundParameters, entries: readonly Entry[], beacon: Options['beacon']): RoundFacts {
+  const drawn = finished(parameters, entries, beacon);
+  const { draws, round, opensAt, closesAt } = parameters;
+  const stated = { draws, round, parametersHash: parametersHash(parameters) };
+  const { count, runningHash } = drawn.entries;
+  const signed = {
+    announcement: announce(app, stated, opensAt),
+    closed: stateClosed(app, stated, { closedAt: closesAt, count, runningHash }),
+  };
+  if (state === 'finalized') return { ...drawn, ...signed };
+  if (state === 'committed') return { ...drawn, ...signed, beacon: { chain: drawn.beacon?.chain ?? CHAIN, signature: null } };
+  return { ...drawn, ...signed, commitment: null, beacon: null, void: state === 'void' ? 'no-entries' : null };
 }
 
-async function storeEntries(app: App, round: string, entries: readonly Entry[], entryId: (index: number) => string): Promise<void> {
-  const rows = entries.map((entry) => ({ ...entry, round, id: entryId(entry.index), message_id: entry.messageId }));
+async function storeEntries(
+  app: App,
+  round: string,
+  entries: readonly Entry[],
+  entryId: (index: number) => string,
+  running: Uint8Array,
+): Promise<void> {
+  const hashOf = (index: number) => Buffer.from(running.subarray(32 * index, 32 * index + 32)).toString('hex');
+  const rows = entries.map((entry) => ({ ...entry, round, id: entryId(entry.index), message_id: entry.messageId, hash: hashOf(entry.index) }));
   await sql(
     app,
-    `insert into entries (round, index, id, wallet, numbers, source, message_id, at)
-     select round, index, id, wallet, array(select jsonb_array_elements_text(numbers)::smallint), source, message_id, at
-     from jsonb_to_recordset($1) as e(round uuid, index int, id uuid, wallet text, numbers jsonb, source text, message_id text, at timestamptz)`,
+    `insert into entries (round, index, id, wallet, numbers, source, message_id, at, running_hash)
+     select round, index, id, wallet, array(select jsonb_array_elements_text(numbers)::smallint), source, message_id, at, decode(hash, 'hex')
+     from jsonb_to_recordset($1) as e(round uuid, index int, id uuid, wallet text, numbers jsonb, source text, message_id text, at timestamptz, hash text)`,
     [JSON.stringify(rows)],
   );
 }
@@ -110,16 +120,12 @@ async function storeEntries(app: App, round: string, entries: readonly Entry[], 
 async function storeCommitment(
   app: App,
   round: string,
-  { memo, committer, signature, slot, blockhash, blockTime }: NonNullable<RoundFacts['commitment']>,
-  previous: string,
-  hash: string,
-  sequence: number,
+  { account, leaf, beaconRound, slot, at, blockhash }: NonNullable<RoundFacts['commitment']>,
 ): Promise<void> {
   await sql(
     app,
-    `insert into commitments (sequence, round, previous, memo, hash, committer, signature, slot, blockhash, block_time)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-    [sequence, round, previous, memo, hash, committer, signature, slot, blockhash, blockTime],
+    `insert into commitments (round, account, leaf, beacon_round, slot, at, blockhash, signature) values ($1, $2, decode($3, 'hex'), $4, $5, $6, $7, $8)`,
+    [round, account, leaf, beaconRound, slot, at, blockhash, addressOf(`transaction of ${round}`)],
   );
 }
 

@@ -4,6 +4,12 @@
  */
 export const NEVER_NULL: Readonly<Record<string, string>> = {
   'lock_active_chat_round.parameters': 'An active round has its parameters (check of the table rounds).',
+  'lock_active_chat_round.parametersHash': 'An active round has the hash of its parameters (check of the table rounds).',
+  'lock_active_chat_round.announcement': 'An active round has its announcement (check of the table rounds).',
+  'lock_active_chat_round.runningHash': 'An active round has a running hash (check of the table rounds).',
+  'lock_round.parametersHash': 'A round with parameters has their hash (check of the table rounds).',
+  'lock_round.announcement': 'A round with parameters has its announcement (check of the table rounds).',
+  'lock_round.runningHash': 'A round with parameters has a running hash (check of the table rounds).',
   'find_idempotency_key.status': 'The transaction that inserts the key also stores the status, so a committed key has a status.',
   'select_checking_ticket.signature': 'A ticket that is being checked has a signature (check of the table tickets).',
   'select_checking_ticket.parameters': 'A round with tickets has its parameters (check of the table rounds).',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { drawsAddress } from '#platform/solana/draws/index.ts';
 import type { RewardsTest } from '../solana/claims.ts';
 
 /** The result of a command: exit status and output. */
@@ -17,13 +18,13 @@ export function verifyRound(...args: readonly string[]): Promise<CommandResult> 
   });
 }
 
-/** Options that accept the short times of test rounds. */
-export const SHORT_TIMES = ['--least-lead', '3', '--least-margin', '1'];
-
-/** Options of a verifier that trusts no value of the service. */
-export const trustedOptions = ({ chain }: RewardsTest): string[] => [
-  ...['--rpc', chain.localnet.url],
-  ...SHORT_TIMES,
-  ...['--beacon', `${chain.localnet.url}/beacon`],
-  ...['--committer', chain.keys.committer.publicKey.toBase58()],
-];
+/** Options of a verifier that trusts no value of the service. The draws account of a localnet is under development rules. */
+export function trustedOptions({ chain }: RewardsTest): string[] {
+  const { keys, localnet, env } = chain;
+  return [
+    ...['--rpc', localnet.url, '--development'],
+    ...['--beacon-url', `${localnet.url}/beacon`, '--beacon', env.DRAND_CHAIN_HASH ?? ''],
+    ...['--draws', drawsAddress(keys.drawsProgram.publicKey, keys.founder.publicKey).toBase58()],
+    ...['--treasury', keys.treasury.publicKey.toBase58()],
+  ];
+}

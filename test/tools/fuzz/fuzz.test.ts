@@ -16,7 +16,7 @@ let target: OwnTarget;
 beforeAll(async () => {
   folder = await openTemporaryFolder('coinop-fuzz-');
   localnet = await startLocalnetProcess({ folder: join(folder.path, 'localnet'), slotMs: 200, finalizedAfter: 4, beaconMs: 1_000 });
-  target = await startTarget({ localnet, env: { DRAW_LEAD_SEC: '4', DRAW_MARGIN_SEC: '1' } });
+  target = await startTarget({ localnet, env: { DRAW_LEAD_SEC: '4' } });
 });
 afterAll(async () => {
   await target?.close();

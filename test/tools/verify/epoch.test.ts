@@ -3,9 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import bs58 from 'bs58';
+import { postSettledOffChain } from '#areas/rewards/routes/settlement.ts';
+import { buildTree, hashLeaves, rootOf } from '#lib/merkle.ts';
 import { newSigner } from '#platform/solana/primitives.ts';
-import { DAY, insertClosedDay, randomWallet, setRules, trigger } from '#test/support/areas/epochs.ts';
-import { type RewardsTest, startRewardsTest, untilEpoch } from '#test/support/solana/claims.ts';
+import { asAdmin, DAY, insertClosedDay, randomWallet, setRules, trigger } from '#test/support/areas/epochs.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
+import { adminOf } from '#test/support/http/client.ts';
+import { claimAsStranger, leafOf, newEpoch, type RewardsTest, startRewardsTest, untilEpoch } from '#test/support/solana/claims.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: RewardsTest;
@@ -26,7 +31,9 @@ beforeAll(async () => {
 afterAll(() => t.close());
 
 /** Runs bin/verify-epoch against a service that falsifies responses. */
-async function verify(lie: Falsification, ...options: string[]): Promise<{ code: number; out: string; err: string }> {
+const verify = (lie: Falsification, ...options: string[]) => verifyEpoch(DAY, lie, ...options);
+
+async function verifyEpoch(epoch: number, lie: Falsification, ...options: string[]): Promise<{ code: number; out: string; err: string }> {
   const service = createServer(async (request, response) => {
     const answer = await send(t, request.url ?? '/');
     const text = await answer.text();
@@ -39,7 +46,7 @@ async function verify(lie: Falsification, ...options: string[]): Promise<{ code:
   const command = join(import.meta.dirname, '../../../bin/verify-epoch');
   try {
     return await new Promise((resolve) => {
-      execFile(command, [url, String(DAY), '--rpc', t.chain.localnet.url, ...options], (error, out, err) => {
+      execFile(command, [url, String(epoch), '--rpc', t.chain.localnet.url, ...options], (error, out, err) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err });
       });
     });
@@ -72,10 +79,17 @@ test('a true epoch is verified, without and with pinned addresses', async () => 
   const { program, epochAuthority, rewardMint } = t.chain.keys;
   const result = await verify({});
   expect([result.code, result.err]).toEqual([0, '']);
-  expect(result.out).toMatch(/90 wallets, \d+ leaves.*\namounts: recomputed.*\nroot: [0-9a-f]{64}\non the chain: .*open; 0 of \d+ claimed/);
+  expect(result.out).toMatch(
+    /90 wallets, \d+ leaves.*\namounts: recomputed.*\nroot: [0-9a-f]{64}\non the chain: .*open; 0 of \d+ claimed\nclaims: 0 leaves.*\nvault: it holds \d+/,
+  );
+  expect(result.out).toMatch(/program: \w+ is known, and nobody can replace it/);
+  expect(result.out).toContain(
+    'Taken on the service’s word:\n  the points of each wallet, and the rules: pool, cap and dust\n  the address of the program,',
+  );
   const keys = { program, authority: epochAuthority, mint: rewardMint };
   const pins = Object.entries(keys).flatMap(([name, key]) => [`--${name}`, key.publicKey.toBase58()]);
-  expect(await verify({}, ...pins)).toMatchObject({ code: 0 });
+  const pinned = await verify({}, ...pins);
+  expect([pinned.code, pinned.out]).toEqual([0, expect.not.stringContaining('the address of the')]);
 });
 
 const HASH = 'ab'.repeat(32);
@@ -102,6 +116,8 @@ const FALSIFICATIONS: Readonly<Record<string, readonly [lie: Falsification, name
   'the expiry': [{ epoch: epochWith({ expiresAt: '2030-01-01T00:00:00.000Z' }) }, /the expiry is \d+/],
   'the status': [{ epoch: epochWith({ status: 'settled' }) }, /the epoch is open; the service reports settled/],
   'a missing account': [{ epoch: epochWith({ onChain: null }) }, /the field onChain is null/],
+  'more claims than the pages mark': [{ epoch: onChain({ claims: 1 }) }, /0 claims are marked; the service reports 1/],
+  'an expiry that did not pass': [{ epoch: epochWith({ status: 'expired' }) }, /the service reports expired, but claims are possible until/],
 };
 test('every falsified field is found and named', async () => {
   const missed: string[] = [];
@@ -126,3 +142,90 @@ test('a pinned program, authority or mint that differs fails the verification', 
 test('an unreachable RPC node gives exit status 2', async () => {
   expect(await verify({}, '--rpc', 'http://127.0.0.1:1')).toMatchObject({ code: 2, err: expect.stringMatching(/could not be checked/) });
 });
+
+/** Formula 1 without cap and dust: the pool divided by points, with the remaining units for the largest remainders. */
+function divided(pool: bigint, points: readonly bigint[]): bigint[] {
+  const total = points.reduce((sum, own) => sum + own, 0n);
+  const amounts = points.map((own) => (pool * own) / total);
+  const left = Number(pool - amounts.reduce((sum, amount) => sum + amount, 0n));
+  const byRemainder = points.map((own, i) => ({ i, remainder: (pool * own) % total })).sort((a, b) => Number(b.remainder - a.remainder) || a.i - b.i);
+  for (const { i } of byRemainder.slice(0, left)) amounts[i] = (amounts[i] ?? 0n) + 1n;
+  return amounts;
+}
+
+test('points that change after the commit contradict the root on the chain, also when the service computes everything again', async () => {
+  const wallets = Array.from({ length: 5 }, randomWallet).sort();
+  const epoch = DAY + 1;
+  await setRules(t, { pool: '1000000', cap: null, dust: '0', automatic: false });
+  await insertClosedDay(
+    t.app,
+    epoch,
+    wallets.map((wallet, i) => ({ wallet, points: 10 * (i + 1) })),
+  );
+  expect((await trigger(t, epoch)).status).toBe(201);
+  await untilEpoch(t, epoch, 'committed');
+  expect((await verifyEpoch(epoch, {})).code).toBe(0);
+
+  const changed = wallets.map((_, i) => BigInt(10 * (i + 1) + (i === 2 ? 100 : 0)));
+  const amounts = divided(1_000_000n, changed);
+  const hashes = new Uint8Array(32 * wallets.length);
+  hashLeaves(epoch, 0, Buffer.concat(wallets.map((wallet) => bs58.decode(wallet))), BigUint64Array.from(amounts), hashes);
+  const sums = { points: Number(changed.reduce((sum, own) => sum + own, 0n)), root: Buffer.from(rootOf(buildTree(hashes))).toString('hex') };
+  const lie: Falsification = {
+    epoch: epochWith(sums),
+    leaves: ([header = '']) => [
+      JSON.stringify({ ...JSON.parse(header), ...sums }),
+      ...wallets.map((wallet, index) => JSON.stringify({ index, wallet, points: Number(changed[index]), amount: String(amounts[index]) })),
+    ],
+  };
+  expect(await verifyEpoch(epoch, lie)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/on the chain, the root is [0-9a-f]{64}; the service reports/),
+  });
+}, 60_000);
+
+test('claims of strangers are counted, and a settled epoch stays verifiable after its accounts are closed', async () => {
+  const { epoch, players } = await newEpoch(t, 3, () => 20n);
+  const [first, second] = players;
+  if (!first || !second) throw new Error('there are no players');
+  await claimAsStranger(t, epoch, [leafOf(epoch, first.wallet), leafOf(epoch, second.wallet)]);
+  await retryUntilPass(async () => {
+    const { code, out } = await verifyEpoch(epoch.epoch, {});
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/open; 40 of 60 claimed\nclaims: 2 leaves are marked as paid, and their sum is the claimed amount/),
+    ]);
+  });
+  expect((await adminOf(t).call(postSettledOffChain, { body: { epochs: [epoch.epoch] } })).status).toBe(202);
+  await retryUntilPass(async () => {
+    const { code, out } = await verifyEpoch(epoch.epoch, {});
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/closed; 40 of 60 claimed\nclaims: the epoch is closed.*\nvault: the unclaimed tokens went/),
+    ]);
+  });
+}, 60_000);
+
+test('an import is named as such, and an epoch that is being computed cannot be checked', async () => {
+  const epoch = DAY + 2;
+  const imported = await asAdmin(t, '/api/rewards/epoch/import', { json: { epoch, distribution: [{ wallet: randomWallet(), amount: '500' }] } });
+  expect(imported.ok).toBe(true);
+  await untilEpoch(t, epoch, 'committed');
+  const { code, out } = await verifyEpoch(epoch, {});
+  expect([code, out]).toEqual([0, expect.stringContaining('amounts: imported, not computed from points; total 500')]);
+  expect(out).toContain('\n  all amounts: an operator imported them\n');
+  const computing = epochWith({
+    status: 'computing',
+    leaves: null,
+    wallets: null,
+    total: null,
+    undistributed: null,
+    root: null,
+    points: null,
+    onChain: null,
+  });
+  expect(await verifyEpoch(epoch, { epoch: computing })).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('the service is still computing it'),
+  });
+}, 60_000);

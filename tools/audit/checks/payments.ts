@@ -1,4 +1,5 @@
-import { databaseCheck } from '../check.ts';
+import { hashOfMembers } from '#areas/payouts/batches/members.ts';
+import { type Check, DifferenceList, databaseCheck } from '../check.ts';
 
 /**
  * SQL expression for the id that a payment must have. It computes the id from `h`, the hash of the cause of the payment (for example a prize), in the
@@ -6,8 +7,38 @@ import { databaseCheck } from '../check.ts';
  */
 const ID_OF_CAUSE = `encode(set_byte(set_byte(h, 6, get_byte(h, 6) & 15 | 128), 8, get_byte(h, 8) & 63 | 128), 'hex')::uuid`;
 
+interface StoredBatch {
+  readonly id: string;
+  readonly mint: string;
+  readonly hash: string;
+  readonly members: readonly { payment: string; wallet: string; amount: string; opens: boolean; cause: { kind: string; id: string } }[];
+}
+const SELECT_BATCHES = (limit: string) => `
+  select b.id::text, b.mint, b.members_hash as hash,
+    (select coalesce(json_agg(json_build_object('payment', p.id, 'wallet', p.wallet, 'amount', p.amount::text, 'opens', m.opens,
+       'cause', json_build_object('kind', p.cause_kind, 'id', p.cause_id)) order by m.position), '[]')
+     from payout_batch_members m join payments p on p.id = m.payment where m.batch = b.id) as members
+  from payout_batches b order by b.created_at desc limit ${limit}`;
+
+/** Hashes the members of the newest batches only, because batches never change and earlier audits hashed the older ones. */
+const payoutMembers: Check = {
+  name: 'payout-members',
+  invariant: 'the hash in the memo of a batch is that of its members in their order',
+  async run({ db, scope }) {
+    const found = new DifferenceList();
+    for (const { id, mint, hash, members } of await db.query<StoredBatch>({
+      text: SELECT_BATCHES(scope.all ? 'all' : String(Math.trunc(scope.sample))),
+    })) {
+      const own = members.map((member) => ({ ...member, amount: BigInt(member.amount) }));
+      if (hashOfMembers({ mint }, own) !== hash) found.add(`batch ${id}: its members do not match its memo`);
+    }
+    return found;
+  },
+};
+
 /** Checks of payments, payout batches, prizes and refunds. */
-export const paymentChecks = [
+export const paymentChecks: readonly Check[] = [
+  payoutMembers,
   databaseCheck(
     'payments',
     'at most one transaction paid each payment, and it belongs to the batch or the finding that lists the payment',
@@ -27,14 +58,11 @@ export const paymentChecks = [
   ),
   databaseCheck(
     'payout-batches',
-    'the state of a batch matches its transaction, its members match its memo, and a lane has at most one live batch',
+    'the state of a batch matches its transaction, and a lane has at most one live batch',
     `select format('batch %s is %s with signature %s, but its transaction is %s with signature %s', coalesce(b.id::text, t.subject), b.state, b.signature, t.state, t.signature) as what
      from payout_batches b full join (select * from chain_transactions where kind = 'payout-batch') t on t.subject = b.id::text
      where b.id is null or coalesce(case b.state when 'paid' then t.state <> 'finalized' or t.signature is distinct from b.signature when 'over' then t.state <> 'failed'
        else t.state not in ('queued', 'live', 'confirmed', 'manual') end, true)
-     union all select format('batch %s: its members do not match its memo', b.id)
-     from payout_batches b left join payout_batch_members m on m.batch = b.id
-     group by b.id having b.members_hash is distinct from encode(substring(sha256(string_agg(uuid_send(m.payment), ''::bytea order by m.position)) for 16), 'hex')
      union all select format('batch %s is %s, but the live flag of member %s does not match', b.id, b.state, m.payment)
      from payout_batches b join payout_batch_members m on m.batch = b.id where m.live <> (b.state = 'live')
      union all select format('lane %s has batch %s, but batch %s is live', lane, l.batch, b.id)
@@ -56,10 +84,6 @@ export const paymentChecks = [
      select format('ticket %s: expected a refund of %s %s to %s, but payment %s has %s %s for %s', t.id, t.amount, t.currency, t.wallet, p.id, p.amount, p.currency, p.wallet) as what
      from refunds t full join (select * from payments where cause_kind = 'refund') p on p.id = t.payment
      where (t.wallet, t.currency, t.amount) is distinct from (p.wallet, p.currency, p.amount)
-     union all select format('payment %s is the refund of %s tickets', payment, count(*)) from refunds group by payment having count(*) > 1
-     union all select format('ticket %s of void round %s was paid with %s and is not refunded', t.id, t.round, t.signature)
-     from tickets t join rounds r on r.id = t.round where r.state = 'void' and t.state = 'confirmed' and t.signature is not null
-     union all select format('ticket %s is %s, but its round is %s', t.id, t.state, r.state)
-     from tickets t join rounds r on r.id = t.round where t.state = 'refunded' and (r.state <> 'void' or jsonb_array_length(t.refunds) <> 1)`,
+     union all select format('payment %s is the refund of %s tickets', payment, count(*)) from refunds group by payment having count(*) > 1`,
   ),
 ];

@@ -8,7 +8,7 @@ const SIGNATURES_PER_REQUEST = 256;
 /** A transaction and its outcome as stored in the database. */
 interface RecordedSignature {
   readonly signature: string;
-  /** Description of the transaction for operators (for example `commitment 7`). */
+  /** Description of the transaction for operators (for example `payment 7`). */
   readonly about: string;
   /**
    * Outcome of the transaction in the database. `succeeded`: finalized without an error. `failed`: finalized with an error. `unclear`: the service
@@ -26,7 +26,7 @@ const SELECT_RECORDED = (days: string, limit: string) => `
     from chain_attempts a join chain_transactions t on t.id = a.transaction_id where a.state in ('finalized', 'failed')
     union all select signature, 'claim of epoch ' || epoch || '/' || index, 'succeeded', null, changed_at from claims where state = 'claimed'
     union all select signature, 'payment ' || id, 'succeeded', null, completed_at from payments where state = 'completed'
-    union all select signature, 'commitment ' || sequence, 'succeeded', slot, block_time from commitments
+    union all select signature, 'commitment of round ' || round, 'succeeded', slot, at from commitments
     union all select commit_signature, 'root of epoch ' || epoch, 'succeeded', null, committed_at from epochs)
   (select signature, min(about) as about, "end", max(slot)::float8 as slot from recorded where signature is not null and at > (select at from since)
    group by signature, "end" order by max(at) desc limit ${limit})

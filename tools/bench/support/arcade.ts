@@ -104,10 +104,11 @@ const STATEMENTS: readonly string[] = [
   `update outbox_counter set publication = $n / ${SHARES.event}, appended = $n / ${SHARES.event}, published_at = now()`,
   // Creates only void rounds, because `bin/bench rounds` measures drawn rounds.
   `create temp table r as select n, gen_random_uuid() as id, now() - n * interval '1 hour' as at from generate_series(1, ${ROUNDS}) n`,
-  `insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, parameters, parameters_hash, opens_at, closes_at, entries, void_reason, closed_at, ended_at)
-   select id, 'chat', 'void', 'A round', 'admin-1', 1, 100, 1, '[]', 600, '{}', '', at, at, $n / ${SHARES.entry}, 'no-beacon', at, at from r`,
+  `insert into rounds (id, kind, state, title, created_by, picks, range, max_entries_per_wallet, prizes, duration_sec, parameters, parameters_hash, opens_at, closes_at, entries, void_reason, closed_at, ended_at, running_hash, announcement, closed)
+   select id, 'chat', 'void', 'A round', 'admin-1', 1, 100, 1, '[]', 600, '{}', '', at, at, $n / ${SHARES.entry}, 'no-entries', at, at, sha256(''), '{}', '{}' from r`,
   `create temp table e as select r.id as round, j, wallet, at, gen_random_uuid() as id, gen_random_uuid() as message from r, generate_series(0, $n / ${SHARES.entry} - 1) j join w on w.i = j`,
-  `insert into entries (round, index, id, wallet, numbers, source, message_id, at) select round, j, id, wallet, '{1}', 'chat', message::text, at from e`,
+  `insert into entries (round, index, id, wallet, numbers, source, message_id, at, running_hash)
+   select round, j, id, wallet, '{1}', 'chat', message::text, at, sha256('') from e`,
   `insert into chat_messages (seq, id, source, wallet, text, entry, at) overriding system value select row_number() over (), message, 'chat', wallet, '!enter 1', id, at from e`,
   ...claims(),
   ...payments(),

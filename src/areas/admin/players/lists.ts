@@ -33,7 +33,7 @@ interface EntryRow {
 interface TicketRow {
   ticketId: string;
   roundId: string;
-  status: 'checking' | 'confirmed' | 'refused' | 'refunded';
+  status: 'checking' | 'confirmed' | 'refused';
   reason: string | null;
   at: string;
 }

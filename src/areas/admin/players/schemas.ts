@@ -36,7 +36,7 @@ export const PlayerTicket = z
   .strictObject({
     ticketId: Id,
     roundId: Id,
-    status: z.enum(['checking', 'confirmed', 'refused', 'refunded']),
+    status: z.enum(['checking', 'confirmed', 'refused']),
     reason: z.string().nullable().meta({ description: 'Reason of the refusal.', example: null }),
     at: Instant,
   })

@@ -58,7 +58,7 @@ export async function decideTicket(
     const full = round === null ? 'the round is not open' : refusalReason(round, evaluation.at);
     if (round === null || full !== null) return await refuseAndRefund(app, tx, ticket, full ?? '', evaluation.refunds);
     const { id, wallet, signature } = ticket;
-    const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'chain', messageId: signature, at: evaluation.at }]);
+    const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'chain', messageId: signature }]);
     if (!entry) throw new Error('the entry of an accepted ticket is missing');
     await run(tx, decide(id).set({ state: 'confirmed', found: true }));
     tx.emit(ticketConfirmed, { roundId: round.id, ticketId: id, ticketNumber: entry.index, signature }, wallet);

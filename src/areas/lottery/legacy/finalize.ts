@@ -13,14 +13,14 @@ import type { LegacyResult } from './schemas.ts';
  * Closes an active round. A round that is closed already stays unchanged.
  * @throws 404 when the round does not exist; 403 when the round still takes tickets and another wallet created it
  */
-export async function requestFinalization(tx: Tx, id: string, wallet: string): Promise<void> {
+export async function requestFinalization(app: App, tx: Tx, id: string, wallet: string): Promise<void> {
   const row = await readRound(tx, id, 'legacy');
   if (!row) throw fail(404, 'the round does not exist');
   if (row.state !== 'active') return;
   const round = await lockRound(tx, id);
   if (round?.state !== 'active') return;
   if (takesEntries(round) && row.createdBy !== wallet) throw fail(403, 'only the creator can finalize the round before its closing time');
-  await closeRound(tx, id);
+  await closeRound(app, tx, id);
 }
 
 /**

@@ -69,7 +69,7 @@ export async function presentTicket(app: App, ticket: TicketRow): Promise<z.inpu
   return {
     ...{ ticketId: id, roundId: round, wallet, status: state, ticketNumber: accepted?.index ?? null },
     transaction: signature === null ? null : { signature, status },
-    receipt: accepted ? receiptOf(app, { id, round, ...accepted }) : null,
+    receipt: accepted ? receiptOf(app, accepted) : null,
     reason,
     refunds: payments.flatMap((payment) => (payment ? [presentRefund(payment)] : [])),
     ...{ requestedAt, decidedAt },

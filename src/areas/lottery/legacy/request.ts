@@ -46,8 +46,7 @@ async function issueFreeTicket(tx: Tx, roundId: string, wallet: string): Promise
   const own = build.selectFrom('entries').select('index').where('round', '=', roundId).where('wallet', '=', wallet).limit(1);
   if ((await run(tx, own)).length > 0) throw fail(409, 'a wallet can have only one ticket of a free round');
   const id = newId();
-  const at = new Date(round.now).toISOString();
-  const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'ticket', messageId: id, at }]);
+  const [entry] = await appendEntries(tx, round, [{ id, wallet, numbers: [], source: 'ticket', messageId: id }]);
   const ticket = { id, round: roundId, wallet, state: 'confirmed', found: true, decided_at: sql<string>`app_now()` } as const;
   await run(tx, build.insertInto('tickets').values(ticket));
   tx.emit(ticketConfirmed, { roundId, ticketId: id, ticketNumber: entry?.index ?? 0, signature: null }, wallet);

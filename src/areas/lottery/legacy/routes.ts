@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { readDraws } from '../draws/account.ts';
 import { listRounds, RoundsQuery } from '../lists.ts';
 import { REVALIDATE } from '../routes/cache-control.ts';
 import { readRound } from '../rows.ts';
@@ -23,16 +24,19 @@ export const postRound = route({
   summary: 'Open a legacy round',
   description:
     'All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. ' +
-    'It is drawn like a chat round. A wallet can have at most 5 open rounds.',
+    'It is drawn like a chat round. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), ' +
+    'and an operator can switch such rounds off (403).',
   body: LegacyRoundTerms,
   returns: { 201: LegacyRoundView },
-  fails: [409],
+  fails: [403, 409, 429],
   idempotent: true,
-  handler: ({ app, wallet, body, once }) =>
-    once(async (tx) => {
-      const row = await openRound(app, tx, wallet, body);
+  handler: async ({ app, wallet, body, once }) => {
+    const draws = await readDraws(app);
+    return await once(async (tx) => {
+      const row = await openRound(app, tx, draws, wallet, body);
       return reply(201, await presentLegacyRound(tx, row), { Location: `/round/${row.id}` });
-    }),
+    });
+  },
 });
 
 export const getRound = route({
@@ -125,7 +129,7 @@ export const postFinalize = route({
   idempotent: true,
   async handler({ app, params, wallet, once }) {
     await once(async (tx) => {
-      await requestFinalization(tx, params.id, wallet);
+      await requestFinalization(app, tx, params.id, wallet);
       return reply(202, null);
     });
     const row = await readRound(app.db, params.id, 'legacy');

@@ -1,6 +1,6 @@
-import type { Entry } from '#lib/draw/entry.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { RefundRow, TICKET_STATES } from '../entities.ts';
+import { ACCEPTED_ENTRY, type AcceptedEntry } from '../entries.ts';
 
 type TicketState = (typeof TICKET_STATES)[number];
 
@@ -17,13 +17,12 @@ export interface TicketRow {
   requestedAt: string;
   decidedAt: string | null;
   /** The ticket's entry in the round; null while the ticket is not confirmed. */
-  entry: Entry | null;
+  entry: AcceptedEntry | null;
 }
 
 const COLUMNS = `t.id::text, t.round::text, t.wallet, t.signature, t.state, t.found, t.reason, t.refunds,
   ${instant('t.created_at')} as "requestedAt", ${instant('t.decided_at')} as "decidedAt",
-  (select json_build_object('index', e.index, 'wallet', e.wallet, 'numbers', e.numbers, 'source', e.source, 'messageId', e.message_id,
-     'at', ${instant('e.at')}) from entries e where e.id = t.id) as entry`;
+  (select ${ACCEPTED_ENTRY} from entries e join rounds r on r.id = e.round where e.id = t.id) as entry`;
 
 const byIds = statement<TicketRow>('select_tickets', `select ${COLUMNS} from tickets t where t.id = any($1::uuid[])`);
 const byPayment = statement<TicketRow>('select_ticket_by_payment', `select ${COLUMNS} from tickets t where t.signature = $1 and t.wallet = $2`);

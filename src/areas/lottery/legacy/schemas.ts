@@ -62,8 +62,7 @@ export const TicketView = z
     wallet: Wallet,
     status: z.enum(TICKET_STATES).meta({
       description:
-        'checking: the service waits for the transaction. confirmed: the ticket is accepted. refused: the ticket is not accepted; its payment is refunded. ' +
-        'refunded: the ticket was accepted, but the round became void; its payment is refunded.',
+        'checking: the service waits for the transaction. confirmed: the ticket is accepted. refused: the ticket is not accepted; its payment is refunded.',
     }),
     ticketNumber: Count.nullable().meta({
       description: 'Index among the tickets of the round, starting at 0; the draw selects this number. null when the ticket is not confirmed.',

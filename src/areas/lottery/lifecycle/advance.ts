@@ -1,12 +1,12 @@
 import * as jobs from '#jobs/rounds.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { type RoundRow, readRound } from '../rows.ts';
+import { type RoundKind, type RoundRow, readRound } from '../rows.ts';
 import { confirmCommitment } from './confirm.ts';
 import { draw, isCommitted } from './draw.ts';
 import { closeRound } from './freeze.ts';
 import { buildRoot } from './root.ts';
-import { isOpened } from './rows.ts';
+import { isClosed } from './rows.ts';
 
 /** Maximum steps per call. A round needs four steps from active to finalized. */
 const MAX_STEPS = 8;
@@ -21,10 +21,9 @@ export async function advanceRound(app: App, id: string): Promise<void> {
 
 /** Advances a round by one state. @returns false when the round cannot advance now */
 async function step(app: App, round: RoundRow): Promise<boolean> {
-  if (!isOpened(round)) return false;
+  if (round.state === 'active') return await app.tx((tx) => closeRound(app, tx, round.id, 'due'));
+  if (!isClosed(round)) return false;
   switch (round.state) {
-    case 'active':
-      return await app.tx((tx) => closeRound(tx, round.id, 'due'));
     case 'closing':
       return await (round.root === null ? buildRoot(app, round) : confirmCommitment(app, round));
     case 'committed':
@@ -39,13 +38,14 @@ const MAX_JOBS_PER_SWEEP = 200;
 /** Delay before `sweepRounds` enqueues a job for the same round again, ms. */
 const SWEEP_RETRY_MS = 2_000;
 
-const take = statement<{ round: string }>(
+// The rounds of operators come first, so that the rounds which any wallet can open do not delay them.
+const take = statement<{ round: string; kind: RoundKind }>(
   'take_due_rounds',
   `with due as (
      select id from rounds where look_at <= app_now() and (
        (state = 'active' and closes_at <= app_now()) or state = 'closing' or (state = 'committed' and beacon_due_at <= app_now()))
-     order by look_at limit ${MAX_JOBS_PER_SWEEP} for update skip locked)
-   update rounds r set look_at = app_now() + interval '${SWEEP_RETRY_MS} milliseconds' from due where r.id = due.id returning r.id::text as round`,
+     order by kind = 'legacy', look_at limit ${MAX_JOBS_PER_SWEEP} for update skip locked)
+   update rounds r set look_at = app_now() + interval '${SWEEP_RETRY_MS} milliseconds' from due where r.id = due.id returning r.id::text as round, r.kind`,
 );
 
 /** Enqueues a job for each round that can advance. */

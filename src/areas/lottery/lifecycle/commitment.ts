@@ -1,116 +1,132 @@
 import { advanceRound } from '#jobs/rounds.ts';
+import type { CommitmentAccount } from '#lib/draw/accounts.ts';
 import { roundToCommit } from '#lib/draw/beacon-chain.ts';
-import { type Commitment, commitmentMemo, parseMemo } from '#lib/draw/commitment.ts';
-import type { App } from '#platform/app.ts';
-import { beaconOf } from '#platform/solana/beacon/index.ts';
-import type { ComposeOutcome, TransactionDraft, TransactionType } from '#platform/solana/submission/index.ts';
-import { memo } from '#platform/solana/tokens.ts';
-import { type RoundRow, readDatabaseClock, readRound } from '../rows.ts';
-import { commitmentsSince } from './chain.ts';
-import { isOpened, type OpenedRound } from './rows.ts';
-import { assignPosition, readNewestPositions, readPosition } from './sequence.ts';
+import { ttlCache } from '#lib/ttl-cache.ts';
+import { type App, perApp } from '#platform/app.ts';
+import { run } from '#platform/db/query-builder.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { COMMITMENT_BYTES, commitmentAddress, commitRound, decodeCommitment, drawsError } from '#platform/solana/draws/index.ts';
+import { type Address, parseAddress } from '#platform/solana/primitives.ts';
+import { type ChainError, type ComposeOutcome, submit, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
+import { type Draws, readDraws } from '../draws/account.ts';
+import { CLOCK, clockTime } from '../draws/clock.ts';
+import { build, readDatabaseClock, readRound } from '../rows.ts';
+import { leafOf } from './commitments.ts';
+import { type ClosedRound, isClosed } from './rows.ts';
 
-/** Delay before a retry while an earlier commitment is not recorded or not finalized, ms. */
+/** Maximum difference between the cluster's clock and the wall clock when a commitment is signed, ms. */
+const MAX_CLOCK_DIFFERENCE_MS = 10_000;
+/** Delay before a retry while the account of the commitment is not finalized, ms. */
 const PENDING_RETRY_MS = 500;
+/** Delay before a retry while the clocks differ, ms. */
+const CLOCK_RETRY_MS = 2_000;
 /** Delay before a retry after the chain rejected the commitment, ms. */
 const REJECTED_RETRY_MS = 15_000;
 
+/** Rent of a commitment account, lamports. The account is never deleted, so each round costs this rent. */
+const rent = perApp((app) => ttlCache<'rent', number>(3_600_000, () => app.chain.node.rentOf(COMMITMENT_BYTES)));
+
 /**
- * The transaction type that commits to a round's entries on the chain, with a memo that the committer signs. The subject of the transaction is the
- * round's id. The chain would accept a second commitment to the same round, so two checks prevent a second commitment. First, the submission engine
- * signs no new transaction for a round while an earlier transaction may still land. Second, `compose` looks for an existing commitment on the chain.
+ * The transaction type that commits to a round's entries on the chain. The subject of the transaction is the round's id. The program accepts one
+ * commitment per round, so commitments do not wait for each other, and one proof that an attempt expired is enough to sign again with a later beacon
+ * round.
  */
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
   scope: 'rounds',
   priority: 'commitments',
   afterFailure: 'again',
+  isGuarded: true,
   compose,
   // A round is never abandoned: the error is logged for the operators, and the commitment is retried.
   async simulationFailed(app, subject, error) {
+    if (isPassing(error)) return { do: 'wait', ms: PENDING_RETRY_MS, reason: error.message };
     app.log.error({ round: subject, error }, 'the chain rejected the commitment of a round; the commitment is retried');
     return { do: 'wait', ms: REJECTED_RETRY_MS, reason: error.message };
   },
-  finalized: async (tx, landings) => {
-    for (const { subject } of landings) tx.enqueue(advanceRound, { round: subject });
-  },
-  failed: async (tx, failures) => {
-    for (const { subject } of failures) tx.enqueue(advanceRound, { round: subject });
-  },
+  finalized: async (tx, landings) =>
+    await lookAgain(
+      tx,
+      landings.map(({ subject }) => subject),
+    ),
+  failed: async (tx, failures) =>
+    await lookAgain(
+      tx,
+      failures.map(({ subject }) => subject),
+    ),
 };
 
+/** Submits the commitment of a round. Any wallet can open legacy rounds, so their commitments rank with claims, the fewest pending of a wallet first. */
+export async function submitCommitment(tx: Tx, { id, kind, createdBy }: Pick<ClosedRound, 'id' | 'kind' | 'createdBy'>): Promise<void> {
+  await submit(tx, drawCommitment, [id], kind === 'legacy' ? { caller: createdBy, priority: 'claims' } : undefined);
+}
+
+const selectKinds = (ids: readonly string[]) => build.selectFrom('rounds').select(['id', 'kind']).where('id', 'in', ids);
+
+/** Enqueues the next step of rounds whose commitment has ended. */
+async function lookAgain(tx: Tx, rounds: readonly string[]): Promise<void> {
+  for (const { id, kind } of await run(tx, selectKinds(rounds))) tx.enqueue(advanceRound, { round: id, kind });
+}
+
+/** Returns whether composing again removes the reason of a failed simulation: the beacon round is too close, or the account exists already. */
+const isPassing = ({ code }: ChainError): boolean => ['TooSoon', 'TooFar', 'AlreadyCommitted'].includes(drawsError(code ?? 0)?.name ?? '');
+
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
-  const committer = app.chain.address('committer').toBase58();
-  const [round, own, { last, landed }] = await Promise.all([
-    readRound(app.db, subject),
-    readPosition(app.db, subject),
-    readNewestPositions(app.db, committer),
-  ]);
-  if (own && own.signature !== null) return { do: 'done', signature: own.signature, slot: own.slot };
-  if (!round || !isOpened(round) || round.state !== 'closing' || round.root === null) {
+  const round = await readRound(app.db, subject);
+  if (round && round.commitment !== null) return { do: 'done', signature: round.commitment.signature, slot: round.commitment.slot };
+  if (!round || !isClosed(round) || round.state !== 'closing' || round.root === null) {
     return { do: 'manual', reason: `round ${subject} cannot be committed: its state is ${round?.state ?? 'unknown'}` };
   }
-  if (last && last.hash === null && last.round !== subject) return waitFor(`the commitment of round ${last.round} must be recorded first`);
-  const since = landed && landed.signature !== null && landed.slot !== null ? { signature: landed.signature, slot: landed.slot } : null;
-  const found = await findOnChain(app, round, since);
-  if (found !== null) return found;
-
-  const chain = await beaconOf(app).chain();
-  const place = await app.tx((tx) => assignPosition(tx, subject, committer));
-  if (place === null) return waitFor('another commitment must be recorded first');
-  const { sequence, previous } = place;
-  const beaconRound = roundToCommit(chain, await readDatabaseClock(app.db), round.parameters.leadSec);
-  const text = commitmentMemo({ ...contentOf(app, round), sequence, beaconRound, previous });
-  return { do: 'sign', feePayer: 'feePayer', signers: ['committer'], instructions: [memo(text, [app.chain.key('committer').publicKey])] };
+  const draws = await readDraws(app);
+  if (round.parameters.draws !== draws.address.toBase58()) {
+    return { do: 'manual', reason: `round ${subject} names the draws account ${round.parameters.draws}, but DRAWS_ADDRESS is ${draws.address}` };
+  }
+  const address = commitmentAddress(draws.program, draws.address, round.id);
+  const { accounts } = await app.chain.node.accounts([address, CLOCK], 'confirmed');
+  const [account = null, clock = null] = accounts;
+  if (decodeCommitment(draws.program, account)) return await adopt(app, draws, round, address);
+  const now = await readDatabaseClock(app.db);
+  const difference = Math.abs(clockTime(clock) - now);
+  if (difference > MAX_CLOCK_DIFFERENCE_MS) {
+    app.log.error({ round: subject, difference }, 'the clock of the cluster differs from the wall clock by more than 10 s; the commitment waits');
+    return { do: 'wait', ms: CLOCK_RETRY_MS, reason: `the clock of the cluster differs from the wall clock by ${difference} ms` };
+  }
+  return await draft(app, draws, round, now);
 }
 
-const waitFor = (reason: string): ComposeOutcome => ({ do: 'wait', ms: PENDING_RETRY_MS, reason });
-
-/** Returns the fields of a commitment that depend only on its round. */
-function contentOf(
-  { config }: Pick<App, 'config'>,
-  { id, root, entries, parametersHash }: OpenedRound,
-): Omit<Commitment, 'sequence' | 'beaconRound' | 'previous'> {
-  return { round: id, entriesRoot: root ?? '', count: entries, parametersHash, chainHash: config.chain.beacon.chainHash };
+/** Composes the transaction that commits a round to the first beacon round that is published at least `leadSec` from now. */
+async function draft(app: App, { program, address, account }: Draws, round: ClosedRound, now: number): Promise<TransactionDraft> {
+  const beaconRound = roundToCommit({ period: account.period, genesisTime: account.genesis }, now, round.parameters.leadSec);
+  const [payer, committer] = [app.chain.key('feePayer').publicKey, app.chain.key('committer').publicKey];
+  return {
+    do: 'sign',
+    feePayer: 'feePayer',
+    signers: ['committer'],
+    instructions: [commitRound({ program, payer, committer, draws: address, roundId: round.id, leaf: leafOf(round), beaconRound })],
+    spends: [{ asset: 'sol', amount: BigInt(await app.state(rent).get('rent')) }],
+  };
 }
 
-/** Compares a commitment with its round. @returns the first difference in one sentence, or null */
-export function commitmentMismatch(app: Pick<App, 'config'>, round: OpenedRound, commitment: Commitment): string | null {
-  const content = contentOf(app, round);
-  for (const key of ['round', 'entriesRoot', 'count', 'parametersHash', 'chainHash'] as const) {
-    if (commitment[key] !== content[key]) return `its ${key} is ${commitment[key]}, but must be ${content[key]}`;
+/** Uses the commitment account that exists already, when it is finalized. */
+async function adopt(app: App, draws: Draws, round: ClosedRound, address: Address): Promise<ComposeOutcome> {
+  const found = decodeCommitment(draws.program, (await app.chain.node.account(address, 'finalized')).account);
+  if (found === null) return { do: 'wait', ms: PENDING_RETRY_MS, reason: `the commitment account ${address} is not finalized yet` };
+  const mismatch = commitmentMismatch(round, found);
+  if (mismatch === null) return { do: 'done', signature: null, slot: found.slot };
+  app.log.error({ round: round.id, mismatch }, 'the commitment account of a round differs from the round; an operator must restore its entries');
+  return { do: 'manual', reason: mismatch };
+}
+
+/** Compares a commitment account with its round. @returns the difference in one sentence, or null */
+export function commitmentMismatch(round: ClosedRound, { leaf, draws, round: named }: CommitmentAccount): string | null {
+  const own = { round: round.id, draws: round.parameters.draws, leaf: leafOf(round) };
+  const found = { round: named, draws, leaf };
+  for (const key of ['round', 'draws', 'leaf'] as const) {
+    if (own[key] !== found[key]) return `its ${key} is ${found[key]}, but must be ${own[key]}`;
   }
   return null;
 }
 
-/**
- * Looks for the oldest commitment that is on the chain but not in the database (for example after the database was restored from a backup). If this
- * commitment is for the given round, it is used. If it is for another round, the given round waits.
- * @returns null when the database contains all commitments on the chain
- */
-async function findOnChain(app: App, round: OpenedRound, since: Parameters<typeof commitmentsSince>[1]): Promise<ComposeOutcome | null> {
-  const conflict = (reason: string): ComposeOutcome => {
-    app.log.error(
-      { round: round.id, reason },
-      'the chain has a commitment that conflicts with the database; the round waits until an operator decides',
-    );
-    return { do: 'manual', reason };
-  };
-  // Commitments are recorded in their order on the chain, so only the oldest missing commitment is handled in this call.
-  const [oldest] = await commitmentsSince(app, since);
-  if (!oldest) return null;
-  const { memo, signature, slot, final } = oldest;
-  const commitment = parseMemo(memo);
-  if (commitment === null) return conflict(`the memo of transaction ${signature} begins like a commitment but is malformed`);
-  if (commitment.round !== round.id) {
-    const other = await readRound(app.db, commitment.round);
-    if (other?.commitment?.signature === signature) return waitFor('the commitment of another round was recorded just now');
-    if (other && awaitsCommitment(other)) return waitFor(`the commitment of round ${commitment.round} must be recorded first`);
-    return conflict(`transaction ${signature} uses sequence number ${commitment.sequence} for round ${commitment.round}`);
-  }
-  const mismatch = commitmentMismatch(app, round, commitment);
-  if (mismatch !== null) return conflict(`the commitment in transaction ${signature} does not match the round: ${mismatch}`);
-  return final ? { do: 'done', signature, slot } : waitFor(`transaction ${signature} is not finalized yet`);
-}
-
-const awaitsCommitment = ({ state, commitment }: RoundRow): boolean => state === 'closing' && commitment === null;
+/** Returns the address of the commitment account of a round. */
+export const accountOf = (app: App, round: ClosedRound): Address =>
+  commitmentAddress(app.chain.drawsProgramId, parseAddress(round.parameters.draws), round.id);

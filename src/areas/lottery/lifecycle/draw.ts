@@ -1,68 +1,61 @@
 import { sql } from 'kysely';
 import { type Currency, createPayments } from '#areas/payouts';
 import type { Audit } from '#lib/draw/audit.ts';
-import { type App, perApp } from '#platform/app.ts';
+import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { beaconOf } from '#platform/solana/beacon/index.ts';
-import { auditText } from '../audits.ts';
+import { readDraws } from '../draws/account.ts';
 import { entryChunks } from '../entries.ts';
 import { roundFinalized, winnerAnnounced } from '../events.ts';
 import { build } from '../rows.ts';
 import { mintOf } from '../treasury.ts';
+import { readCommitment } from './commitments.ts';
 import { evaluateInThread } from './in-worker-thread.ts';
-import { type CommitmentWithBeacon, pendingAuditText } from './pending-audit.ts';
-import { lockInState, type OpenedRound, postponeRound, storeTree } from './rows.ts';
-import { readLandedCommitment } from './sequence.ts';
-import { voidCommitted } from './void.ts';
+import { type ClosedRound, postponeRound } from './rows.ts';
 
-/** Delay before a retry while the randomness beacon cannot be read, ms. */
-const BEACON_RETRY_MS = 2_000;
+/** Delay before a retry while the randomness beacon cannot be read, ms: a tenth of the time since the beacon round was due, within these limits. */
+const MIN_BEACON_RETRY_MS = 2_000;
+const MAX_BEACON_RETRY_MS = 60_000;
 /** Delay before a retry when the stored entries are corrupt, ms. An operator must restore the entries. */
 const CORRUPT_RETRY_MS = 30_000;
-/**
- * Maximum delay after the time at which the randomness beacon should publish its value, ms. A lottery round that still cannot be drawn after this
- * delay becomes void.
- */
-const VOID_AFTER_MS = 24 * 3_600_000;
-/**
- * Before this process voids a round, its attempts to read the beacon must have failed for at least this time, ms. A process that has just started may
- * have no network yet.
- */
-const MIN_OBSERVED_OUTAGE_MS = 60_000;
 
 /** A round whose commitment is recorded. */
-type CommittedRound = OpenedRound & { readonly beaconRound: number; readonly beaconDueAt: string };
-export const isCommitted = (round: OpenedRound): round is CommittedRound => round.beaconRound !== null && round.beaconDueAt !== null;
+type CommittedRound = ClosedRound & { readonly beaconRound: number; readonly beaconDueAt: string };
+export const isCommitted = (round: ClosedRound): round is CommittedRound => round.beaconRound !== null && round.beaconDueAt !== null;
 
 /**
- * Time of this process's first failed attempt to read the randomness beacon for a lottery round, ms since 1970, by the lottery round's id. Deleted
- * when an attempt succeeds.
- */
-const outages = perApp(() => new Map<string, number>());
-
-/**
- * Draws a lottery round if the randomness beacon has published the value that the commitment names.
+ * Draws a lottery round if the randomness beacon has published the value that the commitment names. The commitment decides the beacon round for ever:
+ * while the beacon is silent or entries are missing, the round waits.
  * @returns false when the round cannot advance now
  */
 export async function draw(app: App, round: CommittedRound): Promise<boolean> {
+  const { id, beaconRound, beaconDueAt } = round;
   const beacon = beaconOf(app);
+  const answer = await beacon.fetchRound(beaconRound);
   const now = app.clock.now().getTime();
-  const answer = await beacon.fetchRound(round.beaconRound);
-  const canWait = now - Date.parse(round.beaconDueAt) < VOID_AFTER_MS;
   if (answer.state === 'not-yet') return await postpone(app, round, answer.dueAt.getTime() - now);
-  const commitment = await readLandedCommitment(app.db, round.id);
-  if (!commitment) throw new Error(`round ${round.id} is committed, but its commitment is not recorded`);
-  const outageStarts = app.state(outages);
   if (answer.state === 'unavailable') {
-    const since = outageStarts.get(round.id) ?? now;
-    outageStarts.set(round.id, since);
-    app.log.warn({ round: round.id, beaconRound: round.beaconRound, faults: answer.faults }, 'the beacon round cannot be read; the draw is retried');
-    if (canWait || now - since < MIN_OBSERVED_OUTAGE_MS) return await postpone(app, round, BEACON_RETRY_MS);
-    return await voidRound(app, round, 'no-beacon', { commitment, chain: await beacon.chain() });
+    app.log.warn({ round: id, beaconRound, faults: answer.faults }, 'the beacon round cannot be read; the draw is retried');
+    const delay = (now - Date.parse(beaconDueAt)) / 10;
+    return await postpone(app, round, Math.min(MAX_BEACON_RETRY_MS, Math.max(MIN_BEACON_RETRY_MS, delay)));
   }
-  outageStarts.delete(round.id);
-  return await drawWithSignature(app, round, { commitment, chain: await beacon.chain() }, answer.signature, canWait);
+  const commitment = await readCommitment(app.db, id);
+  if (!commitment) throw new Error(`round ${id} is committed, but its commitment is not recorded`);
+  const [{ account, address }, chain] = await Promise.all([readDraws(app), beacon.chain()]);
+  const { parameters, parametersHash, announcement, closed } = round;
+  const committed = { draws: { ...account, address: address.toBase58() }, commitment, chain, signature: answer.signature };
+  const request = { parameters, parametersHash, announcement, closed, committed };
+  const evaluation = await evaluateInThread(round.entries, request, entryChunks(app.db, id));
+  if (evaluation.result === 'invalid') {
+    app.log.error(
+      { round: id, fault: evaluation },
+      'a committed round cannot be drawn from its stored entries; it waits until an operator restores them',
+    );
+    return await postpone(app, round, CORRUPT_RETRY_MS);
+  }
+  await app.tx((tx) => publishDraw(app, tx, round, evaluation.audit));
+  return true;
 }
 
 async function postpone(app: App, { id }: CommittedRound, ms: number): Promise<false> {
@@ -70,56 +63,10 @@ async function postpone(app: App, { id }: CommittedRound, ms: number): Promise<f
   return false;
 }
 
-/**
- * Voids a committed round that cannot be drawn.
- * @param tree levels of the tree over the entries in the database, to replace the stored tree; null deletes the stored tree; undefined keeps the
- * stored tree
- */
-async function voidRound(
-  app: App,
-  round: CommittedRound,
-  reason: 'no-beacon' | 'entries-differ',
-  landed: CommitmentWithBeacon,
-  tree?: readonly Uint8Array[] | null,
-): Promise<boolean> {
-  return await app.tx(async (tx) => {
-    if (!(await lockInState(tx, round.id, 'committed'))) return true;
-    if (tree !== undefined) await storeTree(tx, round.id, tree);
-    await voidCommitted(tx, app, round, reason, pendingAuditText(round, landed, reason));
-    return true;
-  });
-}
-
-async function drawWithSignature(
-  app: App,
-  round: CommittedRound,
-  landed: CommitmentWithBeacon,
-  signature: string,
-  canWait: boolean,
-): Promise<boolean> {
-  const { id, parameters, root } = round;
-  if (root === null) throw new Error(`round ${id} is committed, but has no root`);
-  const committed = { ...landed, root, signature };
-  const evaluation = await evaluateInThread(round.entries, { parameters, committed }, entryChunks(app.db, id));
-  if (evaluation.result === 'mismatch') {
-    app.log.error(
-      { round: id, isVoided: !canWait },
-      'the entries of a round differ from the committed entries; the round becomes void unless an operator restores them within a day',
-    );
-    return canWait ? await postpone(app, round, CORRUPT_RETRY_MS) : await voidRound(app, round, 'entries-differ', landed, evaluation.tree);
-  }
-  if (evaluation.result === 'invalid') {
-    app.log.error({ round: id, ...evaluation }, 'a computed draw failed its verification; the draw is not published and will be retried');
-    return await postpone(app, round, CORRUPT_RETRY_MS);
-  }
-  await app.tx((tx) => publishDraw(app, tx, round, evaluation.audit));
-  return true;
-}
-
 /** Stores a draw, creates the payments of its prizes, and emits its events. Idempotent. */
 async function publishDraw(app: App, tx: Tx, round: CommittedRound, audit: Audit): Promise<void> {
   const { id, kind } = round;
-  const finalized = { state: 'finalized', audit: auditText(audit), ended_at: sql<string>`app_now()` } as const;
+  const finalized = { state: 'finalized', audit: JSON.stringify(audit), ended_at: sql<string>`app_now()` } as const;
   const finalization = build.updateTable('rounds').set(finalized).where('id', '=', id).where('state', '=', 'committed');
   if ((await run(tx, finalization.returning('id'))).length === 0) return;
   const winners = (audit.winners ?? []).map((winner) => ({

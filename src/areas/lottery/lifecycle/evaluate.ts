@@ -1,65 +1,57 @@
+import type { DrawsAccount } from '#lib/draw/accounts.ts';
 import type { Audit, LandedCommitment } from '#lib/draw/audit.ts';
 import type { BeaconChain } from '#lib/draw/beacon-chain.ts';
-import { buildAudit, treeOf } from '#lib/draw/build.ts';
-import { type Entry, treeRoot } from '#lib/draw/entry.ts';
+import { buildAudit, type RoundFacts } from '#lib/draw/build.ts';
+import { fromHex, toHex } from '#lib/draw/bytes.ts';
+import { type Entry, entryLeaves, treeRoot } from '#lib/draw/entry.ts';
 import type { Mismatch } from '#lib/draw/mismatch.ts';
-import type { RoundParameters } from '#lib/draw/parameters.ts';
+import { extendRunningHash } from '#lib/draw/round-leaf.ts';
 import { findBrokenRule } from '#lib/draw/rules.ts';
-import { verifyRound } from '#lib/draw/verify.ts';
+import { verifyAudit } from '#lib/draw/verify.ts';
 import { buildTree } from '#lib/merkle.ts';
-import { verifySignature } from '#platform/solana/beacon/index.ts';
 
-/** Input of an evaluation. A round is evaluated after its entries are frozen, and again for its draw. */
-interface EvaluationInput {
-  readonly parameters: RoundParameters;
-  /** All entries of the round in the database, ordered by index. */
-  readonly entries: readonly Entry[];
-  /** The commitment and the verified signature that the randomness beacon published; null before the draw. */
+/** A closed round. It is evaluated after its entries are frozen, and again for its draw. */
+export interface EvaluationRequest extends Pick<RoundFacts, 'parameters' | 'announcement' | 'closed'> {
+  readonly parametersHash: string;
+  /** The draws account, the commitment, and the verified signature of the randomness beacon; null before the draw. */
   readonly committed: {
-    readonly root: string;
+    readonly draws: DrawsAccount & { readonly address: string };
     readonly commitment: LandedCommitment;
     readonly chain: BeaconChain;
     readonly signature: string;
   } | null;
 }
 
-/** The input of an evaluation without the entries. */
-export type EvaluationRequest = Omit<EvaluationInput, 'entries'>;
-
 export type Evaluation =
-  /** The entries are valid. `audit.entryHashes` is empty, because `tree` contains the hashes. */
-  | { readonly result: 'valid'; readonly count: number; readonly tree: readonly Uint8Array[]; readonly root: string; readonly audit: Audit }
-  /** The entries break a rule, or `verifyRound` rejects the draw. */
-  | ({ readonly result: 'invalid' } & Mismatch)
-  /** The entries differ from the entries that the commitment names. `tree`: the tree over the given entries; null when there are no entries. */
-  | { readonly result: 'mismatch'; readonly tree: readonly Uint8Array[] | null };
+  | { readonly result: 'valid'; readonly tree: readonly Uint8Array[]; readonly root: string; readonly audit: Audit }
+  /** The stored entries are not those of the closed round, they break a rule, or `verifyAudit` rejects the draw. */
+  | ({ readonly result: 'invalid' } & Mismatch);
 
 /**
- * Validates a round's entries and computes their tree and the audit. Takes seconds for 100,000 entries.
- * @param leaves concatenated hashes of the entries; undefined when they are not computed yet
+ * Validates a closed round's entries and computes their tree and the audit. Takes seconds for 100,000 entries.
+ * @param entries all entries of the round in the database, ordered by index
+ * @param leaves result of `entryLeaves`, if the caller has computed it already
  */
-export function evaluateRound({ parameters, entries, committed }: EvaluationInput, leaves?: Uint8Array): Evaluation {
+export function evaluateRound(
+  { parameters, parametersHash, announcement, closed, committed }: EvaluationRequest,
+  entries: readonly Entry[],
+  leaves: Uint8Array = entryLeaves(parameters.round, entries),
+): Evaluation {
+  const { count, runningHash } = closed.statement;
+  const running = toHex(extendRunningHash(fromHex(parametersHash), leaves));
+  if (entries.length === 0 || entries.length !== count || running !== runningHash) {
+    return { result: 'invalid', where: 'entries', reason: `are not the ${count} entries with the running hash ${runningHash} of the close` };
+  }
   const fault = committed === null ? findBrokenRule(parameters, entries) : null;
   if (fault !== null) return { result: 'invalid', ...fault };
-  const tree = leaves && entries.length > 0 ? buildTree(leaves) : treeOf({ parameters, entries });
-  const root = tree && treeRoot(tree);
-  if (tree === null || root === null || (committed !== null && root !== committed.root)) return { result: 'mismatch', tree };
-  const beacon = committed && { chain: committed.chain, signature: committed.signature };
-  const audit = buildAudit({ parameters, entries, commitment: committed?.commitment ?? null, beacon, void: null }, tree);
-  const mismatch = committed && verify(audit, entries, committed, parameters);
-  return mismatch ? { result: 'invalid', ...mismatch } : { result: 'valid', count: entries.length, tree, root, audit: { ...audit, entryHashes: [] } };
-}
-
-function verify(
-  audit: Audit,
-  entries: readonly Entry[],
-  { commitment, chain }: NonNullable<EvaluationInput['committed']>,
-  parameters: RoundParameters,
-): Mismatch | null {
-  const verdict = verifyRound(audit, entries, {
-    ...{ beacon: chain, verifySignature, committer: commitment.committer, landed: commitment },
-    ...{ minLeadSec: parameters.leadSec, minMarginSec: parameters.marginSec },
-  });
-  if (!verdict.ok) return { where: verdict.where, reason: verdict.reason };
-  return verdict.state === 'finalized' ? null : { where: 'draw', reason: `makes the round ${verdict.state}` };
+  const tree = buildTree(leaves);
+  const root = treeRoot(tree);
+  const facts = { parameters, announcement, closed, entries: { count, root, runningHash }, void: null };
+  if (committed === null) return { result: 'valid', tree, root, audit: buildAudit({ ...facts, commitment: null, beacon: null }, null) };
+  const { commitment, chain, signature, draws } = committed;
+  const audit = buildAudit({ ...facts, commitment, beacon: { chain, signature } }, entries);
+  const verdict = verifyAudit(audit, entries, { draws, beacon: chain, landed: commitment });
+  if (!verdict.ok) return { result: 'invalid', where: verdict.where, reason: verdict.reason };
+  if (verdict.state !== 'finalized') return { result: 'invalid', where: 'draw', reason: `makes the round ${verdict.state}` };
+  return { result: 'valid', tree, root, audit };
 }

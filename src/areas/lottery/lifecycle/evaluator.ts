@@ -14,6 +14,6 @@ export class RoundEvaluator {
 
   /** Evaluates the round with all added entries. */
   evaluate(request: EvaluationRequest): Evaluation {
-    return evaluateRound({ ...request, entries: this.#entries.flat() }, Buffer.concat(this.#leaves));
+    return evaluateRound(request, this.#entries.flat(), Buffer.concat(this.#leaves));
   }
 }

@@ -14,7 +14,7 @@ const MAX_INLINE = 2_000;
  * @param chunks all entries of the round in chunks, ordered by index
  */
 export async function evaluateInThread(expected: number, request: EvaluationRequest, chunks: AsyncIterable<Entry[]>): Promise<Evaluation> {
-  if (expected <= MAX_INLINE) return evaluateRound({ ...request, entries: (await Array.fromAsync(chunks)).flat() });
+  if (expected <= MAX_INLINE) return evaluateRound(request, (await Array.fromAsync(chunks)).flat());
   const { remote, close } = openThread<RoundEvaluator>(new URL('./thread.ts', import.meta.url));
   try {
     let added: Promise<unknown> = Promise.resolve();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { RoundParameters } from '#lib/draw/parameters.ts';
+import type { SignedAnnouncement, SignedClosed } from '#lib/draw/statements.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -9,9 +10,17 @@ import { build, type RoundRow, type RoundState } from '../rows.ts';
 export interface OpenedRound extends RoundRow {
   readonly parameters: RoundParameters;
   readonly parametersHash: string;
+  readonly announcement: SignedAnnouncement;
 }
 
-export const isOpened = (round: RoundRow): round is OpenedRound => round.parameters !== null && round.parametersHash !== null;
+/** A round whose entries are frozen. */
+export interface ClosedRound extends OpenedRound {
+  readonly closed: SignedClosed;
+}
+
+export const isOpened = (round: RoundRow): round is OpenedRound =>
+  round.parameters !== null && round.parametersHash !== null && round.announcement !== null;
+export const isClosed = (round: RoundRow): round is ClosedRound => isOpened(round) && round.closed !== null;
 
 const lock = statement<{ id: string }>('lock_round_in_state', 'select id::text from rounds where id = $1 and state = $2 for update');
 
@@ -32,12 +41,7 @@ export async function postponeRound(tx: Tx, round: string, ms: number): Promise<
   await run(tx, build.updateTable('rounds').set({ look_at: lookAt }).where('id', '=', round));
 }
 
-/**
- * Replaces the stored tree of a round.
- * @param tree levels of the new tree; null deletes the stored tree
- */
-export async function storeTree(tx: Tx, round: string, tree: readonly Uint8Array[] | null): Promise<void> {
-  await run(tx, build.deleteFrom('round_levels').where('round', '=', round));
-  if (tree === null) return;
+/** Stores the tree of a round, level by level. */
+export async function storeTree(tx: Tx, round: string, tree: readonly Uint8Array[]): Promise<void> {
   await run(tx, build.insertInto('round_levels').values(tree.map((nodes, level) => ({ round, level, nodes: Buffer.from(nodes) }))));
 }

@@ -44,8 +44,7 @@ function filesOf(kind: RoundKind, path: string) {
     summary: kind === 'chat' ? 'The audit of a chat round' : 'The audit of a legacy round',
     description:
       'All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, ' +
-      'beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes. `entryHashes`, one hash per entry, is the ' +
-      'last field and is streamed.',
+      'beacon, draw, winners) are null until they exist. The audit of a finalized or void round never changes.',
     params: RoundPath,
     returns: { 200: jsonOrStream(RoundAudit, 'application/json'), 304: null },
     fails: [404],

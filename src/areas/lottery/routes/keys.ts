@@ -1,7 +1,6 @@
 import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { readCommitters } from '../lifecycle/sequence.ts';
 import { receiptKey } from '../receipts.ts';
 import { KeysView } from '../results-schemas.ts';
 import { REVALIDATE } from './cache-control.ts';
@@ -16,15 +15,14 @@ function addressOrNull(read: () => { toBase58(): string }): string | null {
   }
 }
 
-async function keysOf(app: App) {
-  const { config, chain, db } = app;
-  const { id, publicKey } = receiptKey(app);
-  const committer = addressOrNull(() => chain.address('committer'));
+function keysOf(app: App) {
+  const { config, chain } = app;
   const { chainHash, publicKey: beaconKey, urls } = config.chain.beacon;
   return {
-    receipts: [{ id, algorithm: 'ed25519' as const, publicKey }],
-    committer,
-    formerCommitters: (await readCommitters(db)).filter((one) => one !== committer),
+    drawsProgram: addressOrNull(() => chain.drawsProgramId),
+    draws: addressOrNull(() => chain.drawsAddress),
+    receiptKey: receiptKey(app).publicKey,
+    committer: addressOrNull(() => chain.address('committer')),
     treasury: addressOrNull(() => chain.address('treasury')),
     mints: { reward: addressOrNull(() => chain.rewardMint), usdc: addressOrNull(() => chain.usdcMint) },
     beacon: { chainHash, publicKey: beaconKey, urls: [...urls] },
@@ -36,9 +34,9 @@ export const getKeys = route({
   path: '/.well-known/coinop-keys',
   auth: 'public',
   summary: 'The public keys and addresses for verifying rounds',
-  description: 'A verifier should read them once, store them, and compare every later round with the stored copy.',
+  description: 'A verifier should read them once, store them, and compare every later round with the stored copy. The draws account never changes.',
   returns: { 200: KeysView },
   fails: [],
   cache: REVALIDATE,
-  handler: async ({ app }) => reply(200, await keysOf(app)),
+  handler: async ({ app }) => reply(200, keysOf(app)),
 });

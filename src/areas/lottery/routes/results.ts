@@ -5,6 +5,7 @@ import { readEntryProof } from '../proofs.ts';
 import { notAvailable, readRoundStatus } from '../published.ts';
 import { listFinalized, readNumbers, readPayouts, readWinners } from '../results.ts';
 import { ALGORITHM, EntryPath, EntryProofView, FinalizedView, PayoutsOfRound, RootView, WinnerView, WinningNumbersView } from '../results-schemas.ts';
+import type { RoundKind } from '../rows.ts';
 import { RoundPath } from '../schemas.ts';
 import { IMMUTABLE, REVALIDATE } from './cache-control.ts';
 import { roundFileRoutes } from './files.ts';
@@ -64,20 +65,23 @@ const getWinners = route({
   returns: { 200: z.array(WinnerView) },
   fails: [404],
   cache: IMMUTABLE,
-  handler: async ({ app, params }) => reply(200, await readWinners(app.db, params.id)),
+  handler: async ({ app, params }) => reply(200, await readWinners(app.db, 'chat', params.id)),
 });
 
-const getPayouts = route({
-  method: 'get',
-  path: '/chat/round/{id}/payouts',
-  auth: 'public',
-  summary: 'The payouts of a finalized round’s prizes',
-  params: RoundPath,
-  returns: { 200: PayoutsOfRound },
-  fails: [404],
-  cache: REVALIDATE,
-  handler: async ({ app, params }) => reply(200, await readPayouts(app.db, params.id)),
-});
+const payoutsOf = <const Path extends '/chat/round/{id}/payouts' | '/round/{id}/payouts'>(kind: RoundKind, path: Path) =>
+  route({
+    method: 'get',
+    path,
+    auth: 'public',
+    summary: kind === 'chat' ? 'The payouts of a finalized chat round’s prizes' : 'The payout of a finalized legacy round’s prize',
+    params: RoundPath,
+    returns: { 200: PayoutsOfRound },
+    fails: [404],
+    cache: REVALIDATE,
+    handler: async ({ app, params }) => reply(200, await readPayouts(app.db, kind, params.id)),
+  });
+export const getPayouts = payoutsOf('chat', '/chat/round/{id}/payouts');
+const getLegacyPayouts = payoutsOf('legacy', '/round/{id}/payouts');
 
 const getFinalized = route({
   method: 'get',
@@ -94,4 +98,4 @@ const getFinalized = route({
   },
 });
 
-export const roundResultRoutes = [...roundFileRoutes, getRoot, getProof, getNumbers, getWinners, getPayouts, getFinalized, getKeys];
+export const roundResultRoutes = [...roundFileRoutes, getRoot, getProof, getNumbers, getWinners, getPayouts, getLegacyPayouts, getFinalized, getKeys];

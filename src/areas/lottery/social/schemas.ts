@@ -32,7 +32,6 @@ export const SharedRoundView = z
     closesAt: Instant.nullable(),
     endedAt: Instant.nullable(),
     voidReason: VoidReason.nullable().meta({ example: null }),
-    successor: RoundId.nullable().meta({ description: 'The round that took over the entries of this void round.', example: null }),
     numbers: z
       .array(Count)
       .nullable()

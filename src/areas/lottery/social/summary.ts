@@ -42,7 +42,7 @@ export function linksOf(config: Urls, { id, kind }: Pick<RoundRow, 'id' | 'kind'
 
 /** Describes a round in one or two sentences. */
 export function sentenceOf(round: SharedRound, decimals: Decimals): string {
-  const { kind, state, entries, closesAt, beaconDueAt, voidReason, successor } = round;
+  const { kind, state, entries, closesAt, beaconDueAt, voidReason } = round;
   const title = titleOf(round);
   const prize = readableSum(prizesOf(round), decimals);
   const taken = kind === 'chat' ? counted(entries, 'entry', 'entries') : counted(entries, 'ticket', 'tickets');
@@ -59,7 +59,7 @@ export function sentenceOf(round: SharedRound, decimals: Decimals): string {
     case 'finalized':
       return `${title} is drawn: ${outcomeOf(round, decimals)}`;
     case 'void':
-      return `${title} is void. ${VOID_SENTENCES[voidReason ?? 'no-entries']}${successor ? ' Its entries go on in another round.' : ''}`;
+      return `${title} is void. ${VOID_SENTENCES[voidReason ?? 'no-entries']}`;
   }
 }
 
@@ -77,7 +77,7 @@ export function outcomeOf(round: SharedRound, decimals: Decimals): string {
 
 /** Returns the summary of a round for sharing. */
 export function summaryOf(config: Urls, round: SharedRound, decimals: Decimals): Summary {
-  const { id, kind, state, entries, opensAt, closesAt, endedAt, voidReason, successor, result, root } = round;
+  const { id, kind, state, entries, opensAt, closesAt, endedAt, voidReason, result, root } = round;
   const { publicUrl } = config;
   const links = linksOf(config, round);
   const title = titleOf(round);
@@ -85,7 +85,7 @@ export function summaryOf(config: Urls, round: SharedRound, decimals: Decimals):
   const withText = ({ amount, mint }: PrizeTerms) => ({ amount, mint, text: readable(BigInt(amount), mint, decimals) });
   const prizes = prizesOf(round);
   return {
-    ...{ id, kind, title, status: state, text, entries, opensAt, closesAt, endedAt, voidReason, successor },
+    ...{ id, kind, title, status: state, text, entries, opensAt, closesAt, endedAt, voidReason },
     numbers: result && kind === 'chat' ? [...result.numbers] : null,
     winningTicket: result?.ticket ?? null,
     prize: readableSum(prizes, decimals),

@@ -16,9 +16,6 @@ export const counted = (n: number, one: string, many: string): string => `${n.to
 /** The reason why a round is void, as one sentence that is shown to users. */
 export const VOID_SENTENCES: Readonly<Record<VoidReason, string>> = {
   'no-entries': 'The round had no entries.',
-  'late-block': 'Its commitment reached the chain too late for the beacon’s round.',
-  'no-beacon': 'The beacon published no verifiable value within a day.',
-  'entries-differ': 'The published entries differ from the committed ones.',
 };
 
 /** Returns the title of a round. A legacy round has no title, so its title is made from its id. */

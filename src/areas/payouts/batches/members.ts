@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { parse } from 'uuid';
+import { membersHash, type PayoutMember, payoutMemo } from '#lib/draw/payout.ts';
 import { type Instruction, parseAddress } from '#platform/solana/primitives.ts';
 import { advanceNonceInstruction } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, memo, transferChecked } from '#platform/solana/tokens.ts';
@@ -12,6 +11,13 @@ export interface BatchMember {
   readonly amount: bigint;
   /** Whether the batch opens the wallet's token account. The fee payer pays the rent of the account. */
   readonly opens: boolean;
+  readonly cause: PaymentCause;
+}
+
+/** The event that causes a payment. */
+export interface PaymentCause {
+  readonly kind: string;
+  readonly id: string;
 }
 
 /** The terms of a batch: its data without the members. Terms and members together determine all instructions of the batch. */
@@ -26,21 +32,22 @@ export interface BatchTerms {
   readonly decimals: number;
 }
 
-/** Returns the hash of the members of a batch: the first 16 bytes, as hex, of SHA-256 over their 16-byte payment ids in batch order. */
-export function membersHash(payments: readonly string[]): string {
-  const hash = createHash('sha256');
-  for (const id of payments) hash.update(parse(id));
-  return hash.digest('hex').slice(0, 32);
+/**
+ * Returns the published member for a payment. The cause of a prize is `prize` with the id `<round>:<place>`.
+ * @param amount base units
+ */
+export function publishedMember(
+  { id, wallet, amount, cause }: { readonly id: string; readonly wallet: string; readonly amount: bigint | string; readonly cause: PaymentCause },
+  mint: string,
+): PayoutMember {
+  const [, round, place] = (cause.kind === 'prize' && /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(\d{1,9})$/.exec(cause.id)) || [];
+  const prize = round === undefined ? { round: null, place: null } : { round, place: Number(place) };
+  return { paymentId: id, ...prize, wallet, amount: String(amount), mint };
 }
 
-/** Returns the memo that identifies a batch on the chain by its id and its members hash. */
-export const payoutMemo = (batch: string, hash: string): string => `coinop:payout:${batch}:${hash}`;
-
-/** Parses the memo of a batch into the batch id and the members hash. Returns null for any other memo. */
-export function readPayoutMemo(text: string): { batch: string; hash: string } | null {
-  const [, batch, hash] = /^coinop:payout:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9a-f]{32})$/.exec(text) ?? [];
-  return batch !== undefined && hash !== undefined ? { batch, hash } : null;
-}
+/** Returns the hash over the members of a batch, which its memo contains. */
+export const hashOfMembers = ({ mint }: Pick<BatchTerms, 'mint'>, members: readonly BatchMember[]): string =>
+  membersHash(members.map(({ payment, ...member }) => publishedMember({ id: payment, ...member }, mint)));
 
 /**
  * Builds the instructions of a batch: first the memo, then one transfer per member. If the batch opens the member's token account, the instruction
@@ -49,9 +56,8 @@ export function readPayoutMemo(text: string): { batch: string; hash: string } | 
 export function batchInstructions(terms: BatchTerms, members: readonly BatchMember[]): Instruction[] {
   const [feePayer, owner, mint] = [parseAddress(terms.feePayer), parseAddress(terms.treasury), parseAddress(terms.mint)];
   const from = associatedTokenAddress(owner, mint);
-  const ids = members.map(({ payment }) => payment);
   return [
-    memo(payoutMemo(terms.id, membersHash(ids))),
+    memo(payoutMemo(terms.id, hashOfMembers(terms, members))),
     ...members.flatMap((member) => {
       const wallet = parseAddress(member.wallet);
       const to = associatedTokenAddress(wallet, mint);

@@ -26,7 +26,7 @@ const batches = build
 const batchMembers = build
   .selectFrom('payout_batch_members as m')
   .innerJoin('payments as p', 'p.id', 'm.payment')
-  .select(['m.payment', 'p.wallet', 'p.amount', 'm.opens', 'p.state'])
+  .select(['m.payment', 'p.wallet', 'p.amount', 'm.opens', 'p.state', 'p.cause_kind', 'p.cause_id'])
   .orderBy('m.position');
 
 /** Returns a batch with its members in batch order, or undefined when the batch does not exist. */
@@ -36,7 +36,9 @@ export async function readBatch(db: Queryable, id: string): Promise<Batch | unde
   return {
     ...row,
     rent: BigInt(row.rent),
-    members: members.map(({ payment, wallet, amount, opens }) => ({ payment, wallet, amount: BigInt(amount), opens })),
+    members: members.map(({ payment, wallet, amount, opens, cause_kind: kind, cause_id: id }) => ({
+      ...{ payment, wallet, amount: BigInt(amount), opens, cause: { kind, id } },
+    })),
     complete: members.every(({ state }) => state === 'batched'),
   };
 }

@@ -1,7 +1,7 @@
+import { readPayoutMemo } from '#lib/draw/payout.ts';
 import { advancesNonce, type FetchedTransaction, initializesNonce } from '#platform/solana/fetched-transaction.ts';
 import { MEMO_PROGRAM, TOKEN_PROGRAM } from '#platform/solana/tokens.ts';
 import { COMPUTE_BUDGET_PROGRAM } from '#platform/solana/transactions.ts';
-import { readPayoutMemo } from '../batches/members.ts';
 import type { Transfer } from './entities.ts';
 import type { Lane } from './rows.ts';
 

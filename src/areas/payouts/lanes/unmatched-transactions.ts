@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import { membersHash, type PayoutMember } from '#lib/draw/payout.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress } from '#platform/solana/tokens.ts';
-import { membersHash } from '../batches/members.ts';
+import { publishedMember } from '../batches/members.ts';
 import { build } from '../build.ts';
 import { payoutConfirmed } from '../events.ts';
 import type { Currency, PaidPayment } from '../payments.ts';
@@ -63,17 +64,19 @@ interface MatchCandidate {
   wallet: string;
   amount: string;
   currency: Currency;
+  cause: { kind: string; id: string };
   completed: boolean;
 }
+const CAUSE = `jsonb_build_object('kind', p.cause_kind, 'id', p.cause_id) as cause`;
 // Includes payments in the states `batched` and `confirmed`, although they have a batch. This batch can no longer land, because the unmatched
 // transaction has used the nonce of the lane.
 const selectMatchCandidates = statement<MatchCandidate>(
   'select_payments_that_may_be_paid',
-  `select p.id::text, p.wallet, p.amount::text, p.currency, false as completed from payments p
+  `select p.id::text, p.wallet, p.amount::text, p.currency, ${CAUSE}, false as completed from payments p
    join unnest($1::text[], $2::numeric[]) as t(currency, amount) on t.currency = p.currency and t.amount = p.amount
    where p.payer = 'treasury' and p.state in ('pending', 'batched', 'confirmed', 'manual')
    union all
-   select p.id::text, p.wallet, p.amount::text, p.currency, true from payments p
+   select p.id::text, p.wallet, p.amount::text, p.currency, ${CAUSE}, true from payments p
    where p.payer = 'treasury' and p.state = 'completed' and p.signature = $3
    order by id`,
 );
@@ -87,7 +90,7 @@ const completeMatched = statement<PaidPayment & { signature: string }>(
 
 /**
  * Matches the unmatched transactions of a lane with payments, and completes the matched payments. A transaction matches when its transfers and the
- * payments have equal wallets, tokens and amounts, and its memo has the hash of the payment ids.
+ * payments have equal wallets, tokens and amounts, and its memo has the hash over the payments.
  * @returns one sentence for each transaction that stays unmatched
  */
 export async function matchTransactions(app: App, tx: Tx, lane: Pick<Lane, 'lane'>): Promise<string[]> {
@@ -132,12 +135,15 @@ async function matchTransaction(app: App, tx: Tx, transaction: UnmatchedTransact
     transaction.signature,
   ]);
   const byTransfer = Map.groupBy(open, ({ wallet, amount, currency }) => keyOf(tokenAccountOf(app, wallet, currency), amount));
-  const choices = transfers.map(({ to, amount }) => (byTransfer.get(keyOf(to, amount)) ?? []).map(({ id }) => id));
+  const choices = transfers.map(({ to, amount, mint }) => (byTransfer.get(keyOf(to, amount)) ?? []).map((payment) => publishedMember(payment, mint)));
   const missing = transfers.find((_, i) => choices[i]?.length === 0);
   if (missing) return `it paid ${missing.amount} to ${missing.to}, but no open payment has this amount and account`;
   const order = findMemberOrder(choices, hash);
   const byId = new Map(open.map((payment) => [payment.id, payment]));
-  return order?.flatMap((id) => byId.get(id) ?? []) ?? 'its transfers equal open payments, but the hash in its memo is that of other payments';
+  return (
+    order?.flatMap(({ paymentId }) => byId.get(paymentId) ?? []) ??
+    'its transfers equal open payments, but the hash in its memo is that of other payments'
+  );
 }
 
 const keyOf = (account: string, amount: string) => `${account} ${amount}`;
@@ -148,19 +154,19 @@ function tokenAccountOf(app: App, wallet: string, currency: Currency): string {
 }
 
 /**
- * Selects one payment per transfer so that the hash of the selected payment ids equals `hash`. Selects each payment at most once.
- * @param choices one list per transfer, in batch order: the ids of the payments that the transfer may have paid
- * @returns the selected payment ids; null when no selection has this hash, or when `MAX_ORDERS` selections were tried
+ * Selects one payment per transfer so that the hash over the selected payments equals `hash`. Selects each payment at most once.
+ * @param choices one list per transfer, in batch order: the payments that the transfer may have paid
+ * @returns the selected payments; null when no selection has this hash, or when `MAX_ORDERS` selections were tried
  */
-export function findMemberOrder(choices: readonly (readonly string[])[], hash: string): string[] | null {
+export function findMemberOrder(choices: readonly (readonly PayoutMember[])[], hash: string): PayoutMember[] | null {
   let left = MAX_ORDERS;
-  const taken: string[] = [];
+  const taken: PayoutMember[] = [];
   const search = (position: number): boolean => {
     if (position === choices.length) return left-- > 0 && membersHash(taken) === hash;
-    for (const id of choices[position] ?? []) {
+    for (const payment of choices[position] ?? []) {
       if (left <= 0) return false;
-      if (taken.includes(id)) continue;
-      taken.push(id);
+      if (taken.some(({ paymentId }) => paymentId === payment.paymentId)) continue;
+      taken.push(payment);
       if (search(position + 1)) return true;
       taken.pop();
     }

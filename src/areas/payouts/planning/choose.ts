@@ -1,4 +1,4 @@
-import type { BatchMember } from '../batches/members.ts';
+import type { BatchMember, PaymentCause } from '../batches/members.ts';
 import type { ChainState } from './read-chain-state.ts';
 
 /** A pending payment that may become a member of the next batch of a lane. */
@@ -7,6 +7,7 @@ export interface Candidate {
   readonly wallet: string;
   readonly amount: bigint;
   readonly giveUps: number;
+  readonly cause: PaymentCause;
 }
 
 /** The maximum amounts that all members of a batch may spend together. */
@@ -70,7 +71,7 @@ export function chooseMembers(
     return opens && chain.rent > rentBudget ? BUDGET : null;
   };
   for (const candidate of candidates) {
-    const { id, wallet, amount } = candidate;
+    const { id, wallet, amount, cause } = candidate;
     const destination = chain.destinations.get(wallet) ?? 'missing';
     if (typeof destination === 'object') {
       unpayable.push({ id, reason: destination.unpayable });
@@ -88,7 +89,7 @@ export function chooseMembers(
       rentBudget -= chain.rent;
       opening.add(wallet);
     }
-    members.push({ payment: id, wallet, amount, opens });
+    members.push({ payment: id, wallet, amount, opens, cause });
   }
   return { members, unpayable, delayed };
 }

@@ -6,7 +6,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import type { Address } from '#platform/solana/primitives.ts';
 import { outflowLeft, selectPause, submit, TOKEN_ACCOUNTS } from '#platform/solana/submission/index.ts';
 import { alert } from '../alerts.ts';
-import { type BatchTerms, membersHash, packMembers } from '../batches/members.ts';
+import { type BatchTerms, hashOfMembers, packMembers } from '../batches/members.ts';
 import { PAYOUTS_SCOPE } from '../batches/transaction-type.ts';
 import { build } from '../build.ts';
 import { type Lane, lockLane, markStale } from '../lanes/rows.ts';
@@ -47,7 +47,7 @@ async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currenc
   const found = await Promise.all(
     [...mints].map(async ([currency, mint]) => {
       const rows = await app.db.query(selectCandidates, [lane.lane, currency]);
-      const candidates = rows.map(({ id, wallet, amount, giveUps }) => ({ id, wallet, amount: BigInt(amount), giveUps }));
+      const candidates = rows.map(({ id, wallet, amount, giveUps, cause }) => ({ id, wallet, amount: BigInt(amount), giveUps, cause }));
       return { plan: { lane, currency, mint, candidates }, since: rows[0]?.due ?? Number.POSITIVE_INFINITY };
     }),
   );
@@ -135,7 +135,7 @@ async function storeBatch(
   const giveUps = new Map(candidates.map(({ id, giveUps: n }) => [id, n]));
   const { feePayer, ...others } = terms;
   const urgency = Math.max(...ids.map((id) => giveUps.get(id) ?? 0));
-  const used = { lane: lane.lane, nonce: lane.nonce, rent: String(chain.rent), urgency, members_hash: membersHash(ids) };
+  const used = { lane: lane.lane, nonce: lane.nonce, rent: String(chain.rent), urgency, members_hash: hashOfMembers(terms, members) };
   await run(tx, build.insertInto('payout_batches').values({ ...others, fee_payer: feePayer, ...used }));
   const opening = members.filter(({ opens }) => opens).map(({ wallet }) => wallet);
   const recorded = await tx.query(recordOpenings, [opening, terms.mint, terms.id]);

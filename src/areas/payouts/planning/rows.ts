@@ -8,13 +8,14 @@ interface CandidateRow {
   wallet: string;
   amount: string;
   giveUps: number;
+  cause: { kind: string; id: string };
   /** Time from which the payment may be planned, seconds since 1970. */
   due: number;
 }
 
 export const selectCandidates = statement<CandidateRow>(
   'select_payout_candidates',
-  `select id::text, wallet, amount::text, give_ups::int as "giveUps", extract(epoch from next_at)::float8 as due from payments
+  `select id::text, wallet, amount::text, give_ups::int as "giveUps", json_build_object('kind', cause_kind, 'id', cause_id) as cause, extract(epoch from next_at)::float8 as due from payments
    where lane = $1 and currency = $2 and next_at <= (select app_now()) and state = 'pending' and payer = 'treasury'
    order by next_at, id limit ${MAX_CANDIDATES}`,
 );

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { deployedProgramMatches, programBytesAddress } from '#platform/solana/distributor/index.ts';
+import { programState } from '#platform/solana/deployed-program.ts';
 
 const FILE = join(import.meta.dirname, '../../../../programs/distributor/distributor.so');
 
@@ -24,9 +24,5 @@ export async function isProgramOurs(app: App): Promise<boolean> {
 
 async function compareProgram(app: App): Promise<boolean> {
   const { node, programId } = app.chain;
-  const bytes = await readFile(FILE);
-  const { account } = await node.account(programId, 'finalized');
-  const address = programBytesAddress(programId, account);
-  const deployed = address === null || address.equals(programId) ? account : (await node.account(address, 'finalized')).account;
-  return address !== null && deployedProgramMatches(deployed, bytes);
+  return (await programState(node, programId, await readFile(FILE)))?.isEqual ?? false;
 }

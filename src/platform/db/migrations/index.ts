@@ -26,6 +26,7 @@ import { Migration0031SlowPolls } from './0031-slow-polls.ts';
 import { Migration0032Priorities } from './0032-priorities.ts';
 import { Migration0034RestoredRoots } from './0034-restored-roots.ts';
 import { Migration0035Approvals } from './0035-approvals.ts';
+import { Migration0040DrawAccounts } from './0040-draw-accounts.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -60,4 +61,5 @@ export const migrations = [
   { name: '0032-priorities', class: Migration0032Priorities },
   { name: '0034-restored-roots', class: Migration0034RestoredRoots },
   { name: '0035-approvals', class: Migration0035Approvals },
+  { name: '0040-draw-accounts', class: Migration0040DrawAccounts },
 ];

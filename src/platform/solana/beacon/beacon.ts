@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Clock } from '#lib/clock.ts';
 import { type BeaconChain, chainHashOf, QUICKNET, SCHEME, timeOf } from '#lib/draw/beacon-chain.ts';
+import { verifySignature } from '#lib/draw/beacon-signature.ts';
 import { Hash } from '#lib/draw/bytes.ts';
 import { randomnessOf } from '#lib/draw/seed.ts';
 import { unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { type MirrorFault, type MirrorTimeouts, queryMirrors } from './mirrors.ts';
-import { verifySignature } from './signature.ts';
 
 /** The result of reading a beacon round. `faults` lists the errors of the mirrors, for logs. */
 export type BeaconResult =

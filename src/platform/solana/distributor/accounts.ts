@@ -1,4 +1,4 @@
-import { type Address, addressOfBytes } from '../primitives.ts';
+import { type Address, addressOfBytes, type RawAccount } from '../primitives.ts';
 
 /** Number of claims that one bitmap page records. */
 export const CLAIMS_PER_PAGE = 4096;
@@ -14,9 +14,6 @@ const VERSION = 1;
 
 const STATES = { 1: 'open', 2: 'settled', 3: 'closed' } as const;
 type EpochAccountState = (typeof STATES)[keyof typeof STATES];
-
-/** A Solana account; null when the account does not exist. */
-export type RawAccount = { readonly owner: Address; readonly data: Uint8Array } | null;
 
 /** A decoded epoch account. Amounts are base units of the mint. */
 export interface EpochAccount {

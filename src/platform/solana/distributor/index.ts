@@ -3,6 +3,5 @@
 export type { EpochAccount } from './accounts.ts';
 export { CLAIMS_PER_PAGE, decodeEpoch, decodePage, EPOCH_BYTES, isClaimed, pageBytes } from './accounts.ts';
 export { epochAddress, pageAddress, pageOf, vaultAddress } from './addresses.ts';
-export { deployedProgramMatches, programBytesAddress, programDataAddress, UPGRADEABLE_LOADER } from './deployed.ts';
 export { distributorError } from './errors.ts';
 export { claimReward, closeEpoch, closePage, MAX_PROOF, openEpoch, parseClaim, settleEpoch } from './instructions.ts';

@@ -23,15 +23,18 @@ interface CheckedAttempt {
 
 /**
  * Checks old attempts for which the RPC node reports no status. Marks an attempt `dead` when two checks, at least `recheckMs` apart, prove that it
- * expired. An attempt without this proof after `manualAfterMs` is marked for an operator; polling of the attempt continues. The attempts whose last
- * check is the longest ago come first, and attempts that stay unclear are checked rarely, so they do not delay the checks of the others.
+ * expired; for a guarded type, one check is enough. An attempt without this proof after `manualAfterMs` is marked for an operator; polling of the
+ * attempt continues. The attempts whose last check is the longest ago come first, and attempts that stay unclear are checked rarely, so they do not
+ * delay the checks of the others.
  * @returns the number of attempts marked dead
  */
 export async function expireAttempts(app: App, types: ReadonlyMap<string, TransactionType>, missing: readonly PendingAttempt[]): Promise<number> {
-  const due = missing.filter((attempt) => isCheckDue(app, attempt)).sort((a, b) => (b.checked_age ?? Infinity) - (a.checked_age ?? Infinity) || 0);
+  const due = missing
+    .filter((attempt) => types.get(attempt.type)?.isGuarded || isCheckDue(app, attempt))
+    .sort((a, b) => (b.checked_age ?? Infinity) - (a.checked_age ?? Infinity) || 0);
   if (due.length === 0) return 0;
   const checked = [...(await checkWithBlockhash(app, due)), ...(await checkWithNonce(app, types, due))];
-  const expired = checked.filter(({ attempt, check }) => isProvenTwice(app, attempt, check));
+  const expired = checked.filter(({ attempt, check }) => isProven(app, types, attempt, check));
   const others = checked.filter((one) => !expired.includes(one));
   const searched = others.filter(({ attempt, check }) => check.result === 'unclear' && types.get(attempt.type)?.afterFailure === 'again');
   const done = await findDone(app, types, searched.slice(0, MAX_UNCLEAR));
@@ -83,9 +86,11 @@ async function checkWithNonce(app: App, types: ReadonlyMap<string, TransactionTy
   return checked;
 }
 
-/** Returns whether two successive checks, at least `recheckMs` apart, prove that an attempt expired. */
-const isProvenTwice = (app: App, { expired_age }: PendingAttempt, { result }: ExpiryCheck): boolean =>
-  result === 'dead' && expired_age !== null && expired_age >= app.config.chain.submission.recheckMs;
+/** Returns whether an attempt is proven to have expired: by two checks, at least `recheckMs` apart, or by one check if its type is guarded. */
+function isProven(app: App, types: ReadonlyMap<string, TransactionType>, { type, expired_age }: PendingAttempt, { result }: ExpiryCheck): boolean {
+  const isTwice = expired_age !== null && expired_age >= app.config.chain.submission.recheckMs;
+  return result === 'dead' && (isTwice || (types.get(type)?.isGuarded ?? false));
+}
 
 /**
  * Returns the attempts whose effect is on the chain already. They can end although their expiry is unproven. Only for types with `afterFailure:

@@ -139,26 +139,32 @@ export const transitionAttempts = statement<{ id: string }>(
    from moved m where t.id = m.id returning t.id::text`,
 );
 
+/** SQL that joins and locks the attempts of `v`. All processes lock attempts in the same order, so that they do not deadlock. */
+const LOCK_ATTEMPTS = 'join chain_attempts l on l.transaction_id = v.id and l.n = v.n order by l.transaction_id, l.n for update of l';
+
 export const recordExpiryChecks = statement(
   'record_expiry_checks',
-  `update chain_attempts a
+  `with v as (
+     select v.* from unnest($1::uuid[], $2::int[], $3::jsonb[]) as v(id, n, evidence) ${LOCK_ATTEMPTS})
+   update chain_attempts a
    set looked_at = app_now(), doubt = v.evidence, doubted_at = case when v.evidence is null then null else coalesce(a.doubted_at, app_now()) end
-   from unnest($1::uuid[], $2::int[], $3::jsonb[]) as v(id, n, evidence)
-   where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed')`,
+   from v where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed')`,
 );
 
 /** Postpones the next poll of attempts by the given times, ms. */
 export const postponePolls = statement(
   'postpone_polls_of_attempts',
-  `update chain_attempts a set poll_at = app_now() + make_interval(secs => v.delay_ms / 1000)
-   from unnest($1::uuid[], $2::int[], $3::float8[]) as v(id, n, delay_ms) where a.transaction_id = v.id and a.n = v.n`,
+  `with v as (
+     select v.* from unnest($1::uuid[], $2::int[], $3::float8[]) as v(id, n, delay_ms) ${LOCK_ATTEMPTS})
+   update chain_attempts a set poll_at = app_now() + make_interval(secs => v.delay_ms / 1000) from v where a.transaction_id = v.id and a.n = v.n`,
 );
 
 /** Marks transactions with a pending attempt for an operator. */
 export const markManual = statement(
   'mark_transactions_manual',
-  `update chain_transactions t set state = 'manual', error = v.error, changed_at = app_now()
-   from unnest($1::uuid[], $2::jsonb[]) as v(id, error) where t.id = v.id and t.state in ('live', 'confirmed')`,
+  `with v as (
+     select v.* from unnest($1::uuid[], $2::jsonb[]) as v(id, error) join chain_transactions l on l.id = v.id order by l.id for update of l)
+   update chain_transactions t set state = 'manual', error = v.error, changed_at = app_now() from v where t.id = v.id and t.state in ('live', 'confirmed')`,
 );
 
 /** Serializes an error for the database. */

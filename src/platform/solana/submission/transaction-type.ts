@@ -101,6 +101,11 @@ export interface TransactionType {
    */
   failureDelayMs?(failures: number): number;
   /**
+   * Whether an account on the chain guards the effect, so that it cannot happen twice. One proof that an attempt expired is then enough to sign again,
+   * without a second one after `LANDING_RECHECK_MS`.
+   */
+  readonly isGuarded?: boolean;
+  /**
    * Composes the transaction of a subject from the database and the chain (read through `app.chain.node`). Must return `done` when the effect is on the chain
    * already.
    */

@@ -85,7 +85,7 @@ test.each<ShownRound>([
   expect(text).not.toMatch(/null|undefined|NaN|Invalid|\b0 USDC/);
   const hasAudit = round.state !== 'pending' && round.state !== 'active';
   expect(text.includes(`/round/${id}/audit">Audit</a>`)).toBe(hasAudit);
-  await sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
+  await sql(t.app, `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where state = 'active'`);
 });
 
 test('the page escapes the title of a round', async () => {

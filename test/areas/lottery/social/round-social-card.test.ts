@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const endActive = () => sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
+const endActive = () => sql(t.app, `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where state = 'active'`);
 const cardAt = (id: string) => send(t, `/social/round/${id}/card.png`);
 const modelOf = async (id: string) => cardOf(t.app.config, await readSharedRound(t.app.db, id), { reward: 6, usdc: 6 });
 

@@ -32,7 +32,7 @@ test('the latest round is 404 without rounds, then the active round, then the ro
   const drawn = await showRound(t.app, DRAWN);
   await showRound(t.app, { ...DRAWN, endedAt: AT.closes });
   expect(await latest()).toBe(drawn);
-  await sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where id = $1`, [active]);
+  await sql(t.app, `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where id = $1`, [active]);
 });
 
 test('the summary of a drawn round has numbers, first winners, prizes as text, links and Open Graph values', async () => {
@@ -94,7 +94,7 @@ test.each<[ShownRound, RegExp]>([
   expect(text).toMatch(sentence);
   if (round.state !== 'finalized') expect([numbers, winners]).toEqual([null, []]);
   expect(voidReason).toBe(round.state === 'void' ? 'no-entries' : null);
-  await sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
+  await sql(t.app, `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where state = 'active'`);
 });
 
 test('a post contains the numbers, the winner, the link and the card', async () => {
@@ -132,7 +132,7 @@ test.each([
     expect(weightOf(text)).toBeLessThanOrEqual(280);
     expect(text.endsWith(`\n${url}`)).toBe(true);
     expect(text.isWellFormed()).toBe(true);
-    await sql(t.app, `update rounds set state = 'closing', closed_at = app_now() where state = 'active'`);
+    await sql(t.app, `update rounds set state = 'closing', closed_at = app_now(), closed = '{}' where state = 'active'`);
   }
 });
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { membersHash, payoutMemo } from '#areas/payouts/batches/members.ts';
+import { publishedMember } from '#areas/payouts/batches/members.ts';
 import { nonceUseOf } from '#areas/payouts/lanes/unknown-transaction.ts';
 import { insertUnknownTransactions, matchTransactions } from '#areas/payouts/lanes/unmatched-transactions.ts';
+import { membersHash, payoutMemo } from '#lib/draw/payout.ts';
 import type { TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { randomAddress, type StoredLane, storeLane } from '#test/support/areas/payout-rows.ts';
@@ -22,7 +23,9 @@ afterAll(() => t.close());
 
 /** Stores a transaction on a lane that pays payments, as a reconciliation finds it. @returns its signature */
 async function storeUnknown(lane: StoredLane, payments: readonly (LanePayment & { id: string })[], hash?: string): Promise<string> {
-  const memo = payoutMemo('00000000-0000-4000-8000-000000000000', hash ?? membersHash(payments.map(({ id }) => id)));
+  const usdc = t.app.chain.usdcMint.toBase58();
+  const members = payments.map(({ mint = usdc, ...payment }) => publishedMember({ ...payment, cause: { kind: 'test', id: payment.id } }, mint));
+  const memo = payoutMemo('00000000-0000-4000-8000-000000000000', hash ?? membersHash(members));
   const signature = chain.addTransaction(lane, lane.nonce, { payments, memo });
   const found = chain.transactions.get(signature);
   const use = found && nonceUseOf(lane, signature, found);
@@ -81,7 +84,7 @@ test('an unknown transaction completes no payment when a wallet, an amount, the 
     [{ wallet: randomAddress() }, undefined, 'but no open payment has this amount and account'],
     [{ amount: payment.amount + 1_000n }, undefined, 'but no open payment has this amount and account'],
     [{ mint: randomAddress() }, undefined, 'it pays a token that is not configured'],
-    [{}, '0'.repeat(32), 'its transfers equal open payments, but the hash in its memo is that of other payments'],
+    [{}, '0'.repeat(64), 'its transfers equal open payments, but the hash in its memo is that of other payments'],
     [{}, 'no hash', 'it has no batch memo or no transfers'],
   ];
   for (const [change, hash, reason] of cases) {
