@@ -85,7 +85,8 @@ export class RequestBudget {
    * @param retryAfter the header `Retry-After` of its response
    */
   pause(retryAfter: string | null): void {
-    const ms = Math.min(MAX_PAUSE_MS, Number(retryAfter) * 1_000 || PAUSE_MS);
+    const seconds = retryAfter === null ? Number.NaN : Number(retryAfter);
+    const ms = seconds >= 0 ? Math.min(MAX_PAUSE_MS, seconds * 1_000) : PAUSE_MS;
     this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
   }
 
