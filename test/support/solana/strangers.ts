@@ -97,6 +97,8 @@ export async function compareWithStrangers(t: RewardsTest, test: StrangersTest):
       t,
       Array.from({ length: 24 }, () => paymentRequest()),
     ),
+    'completed',
+    test.withinMs,
   );
   const quiet = await measure(t, test, 0);
   return { quiet, busy: await measure(t, test, test.strangers) };
