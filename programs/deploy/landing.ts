@@ -49,7 +49,7 @@ export async function land(drafts: readonly Draft[], options: LandingOptions, wa
   }
 }
 
-/** Signs and sends transactions with one blockhash. @returns those that expired */
+/** Signs and sends transactions with one blockhash. @returns the transactions that expired */
 async function landOnce(drafts: readonly Draft[], options: LandingOptions, wanted: 'confirmed' | 'finalized'): Promise<Draft[]> {
   const { node, price, pollMs = 500 } = options;
   const { blockhash, lastValidBlockHeight } = await node.latestBlockhash('confirmed');

@@ -5005,7 +5005,7 @@ export interface Endpoints {
     /**
      * List the open quests with the caller’s progress.
      *
-     * Progress includes all activities up to this request. A quest whose requirement is met is completed within a few seconds, whatever met it: an activity, a change of the quest, its start. While the chain cannot be read, a completion waits for the token balance for up to an hour. Days are UTC.
+     * Progress includes all activities up to this request. A quest whose requirement is met is completed within a few seconds after the activity, the change or the start of the quest that met it. While the chain cannot be read, a completion waits for the token balance for up to an hour. Days are UTC.
      */
     '/me/quests': {
       query?: {

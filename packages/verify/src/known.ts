@@ -31,7 +31,7 @@ export interface OnChain {
   readonly commitment: (CommitmentAccount & { readonly address: string }) | null;
 }
 
-/** What is known about the round after its documents and the chain agree. */
+/** The facts of the round after its documents and the chain were compared and agree. */
 export interface KnownRound extends OnChain {
   readonly audit: Audit;
   readonly hash: string;

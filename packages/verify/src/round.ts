@@ -18,7 +18,7 @@ import { KNOWN_PROGRAM } from './known-program.ts';
 import { demand, Lie, Report, type Step, Unknown, type Verdict } from './report.ts';
 import { DRAND_URLS, type HttpSource, httpSource, mirrors, type RpcSource, rpcSource } from './sources.ts';
 
-/** Values that the verifier knows from elsewhere. What is not pinned and not built in is taken on the house's word. */
+/** Values that the user of the verifier knows from another source. The verifier takes a value on the house's word if the value is neither pinned nor built in. */
 export interface Pins {
   /** Address of the draws account. */
   readonly draws?: string | undefined;
@@ -38,7 +38,7 @@ export interface VerifyOptions extends KeptStatements {
   readonly house?: string | HttpSource | undefined;
   /** The audit of the round as parsed JSON, in place of the one that the house shows. */
   readonly audit?: unknown;
-  /** The entries as NDJSON, in place of those that the house shows. */
+  /** The entries as NDJSON. They replace the entries that the house shows. */
   readonly entries?: string | undefined;
   /** URL of the verifier's own Solana node, or a function that calls it. */
   readonly rpc: string | RpcSource;

@@ -13,7 +13,7 @@ import { type App, perApp } from '#platform/app.ts';
 import type { AcceptedEntry } from './entries.ts';
 
 /**
- * A signed receipt of an accepted entry. Its running hash covers all entries up to this one, so the published list can lack or change none of them
+ * A signed receipt of an accepted entry. Its running hash covers all entries up to this one, so the house cannot remove or change one of these entries
  * without contradicting the receipt.
  */
 export const Receipt = SignedReceipt.meta({

@@ -84,7 +84,7 @@ export const PayoutFindingsTable = defineEntity({
     /** Nonce that the transaction used; null when it used none. */
     nonce: byteText().nullable(),
     slot: bigint(),
-    /** Batch id in the memo of the transaction; null without such a memo. */
+    /** Batch id in the memo of the transaction; null when the transaction has no memo of a batch. */
     batch: uuid().nullable(),
     /** Members hash in the memo. */
     membersHash: text().nullable(),

@@ -16,7 +16,7 @@ export interface LandedAttempt {
 
 /** The attempts of this service that contain the stored nonce of a lane. */
 export interface OwnAttempts {
-  /** The attempt that used the nonce; null when none of them is finalized. At most one attempt with a nonce can land. */
+  /** The attempt that used the nonce; null when no attempt with the nonce is finalized. At most one attempt with a nonce can land. */
   readonly landed: LandedAttempt | null;
   /** Whether an attempt is pending. It may have landed although the database does not have its result yet. */
   readonly pending: boolean;

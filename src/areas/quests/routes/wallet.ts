@@ -23,7 +23,7 @@ const getOwnQuests = route({
   auth: 'session',
   summary: 'List the open quests with the caller’s progress',
   description:
-    'Progress includes all activities up to this request. A quest whose requirement is met is completed within a few seconds, whatever met it: an activity, a change of the quest, its start. While the chain cannot be read, a completion waits for the token balance for up to an hour. Days are UTC.',
+    'Progress includes all activities up to this request. A quest whose requirement is met is completed within a few seconds after the activity, the change or the start of the quest that met it. While the chain cannot be read, a completion waits for the token balance for up to an hour. Days are UTC.',
   query: QuestsQuery,
   returns: { 200: z.array(OwnQuest) },
   fails: [],

@@ -10,12 +10,12 @@ import type { Transition } from './transition.ts';
 const DENIAL_SLOTS = 32;
 /** Maximum number of signatures per status request. RPC nodes set this limit. */
 const MAX_SIGNATURES = 256;
-/** Maximum time for which a poll waits for the second node, ms. Then the second node is not asked for `SILENCE_MS`. */
-const PATIENCE_MS = 2_000;
-const SILENCE_MS = 5_000;
+/** Timeout of a status request to the second node, ms. After a timeout, the second node is not asked for `RETRY_SECOND_MS`. */
+const SECOND_TIMEOUT_MS = 2_000;
+const RETRY_SECOND_MS = 5_000;
 
 /** The last statement of a node about an attempt. */
-export interface Statement {
+export interface NodeStatement {
   readonly status: Pick<TransactionStatus, 'slot' | 'err' | 'confirmationStatus'> | null;
   /** The slot that the node had reached when it responded. */
   readonly at: number;
@@ -27,7 +27,7 @@ interface Contradiction {
 }
 
 /** The time until which the second node is not asked, because it did not answer. */
-const silence = perApp(() => ({ until: 0 }));
+const secondTimeouts = perApp(() => ({ until: 0 }));
 
 /**
  * Returns the state changes to apply: those that are not final, and the final ones that both RPC nodes state. Without a second node, all are applied. A
@@ -70,7 +70,7 @@ const asConfirmed = ({ attempt, to, slot }: Transition): Transition[] =>
  * Pauses the types of attempts that the first RPC node does not know although the second node states that they are final. Only attempts whose expiry
  * check is due are passed, so the second node is asked rarely.
  */
-export async function findDenied(app: App, missing: readonly (Statement & { readonly attempt: PendingAttempt })[]): Promise<void> {
+export async function findDenied(app: App, missing: readonly (NodeStatement & { readonly attempt: PendingAttempt })[]): Promise<void> {
   const { node, second } = app.chain;
   if (second === null || missing.length === 0) return;
   const statements = await askSecond(
@@ -92,22 +92,22 @@ export async function findDenied(app: App, missing: readonly (Statement & { read
 }
 
 /** Returns the statements of the second node by signature; null when it does not answer. */
-async function askSecond(app: App, second: RpcNode, attempts: readonly PendingAttempt[]): Promise<Map<string, Statement> | null> {
-  const silent = app.state(silence);
-  if (performance.now() < silent.until) return null;
-  const answer = await Promise.race([readStatements(second, attempts), sleep(PATIENCE_MS, null, { ref: false })]).catch((error: unknown) => {
+async function askSecond(app: App, second: RpcNode, attempts: readonly PendingAttempt[]): Promise<Map<string, NodeStatement> | null> {
+  const timeouts = app.state(secondTimeouts);
+  if (performance.now() < timeouts.until) return null;
+  const answer = await Promise.race([readStatements(second, attempts), sleep(SECOND_TIMEOUT_MS, null, { ref: false })]).catch((error: unknown) => {
     if (error instanceof HttpError) return null;
     throw error;
   });
   if (answer === null) {
-    silent.until = performance.now() + SILENCE_MS;
+    timeouts.until = performance.now() + RETRY_SECOND_MS;
     app.log.warn({ waiting: attempts.length }, 'the second RPC node does not answer; final transactions wait for it');
   }
   return answer;
 }
 
-async function readStatements(node: RpcNode, attempts: readonly PendingAttempt[]): Promise<Map<string, Statement>> {
-  const statements = new Map<string, Statement>();
+async function readStatements(node: RpcNode, attempts: readonly PendingAttempt[]): Promise<Map<string, NodeStatement>> {
+  const statements = new Map<string, NodeStatement>();
   for (let i = 0; i < attempts.length; i += MAX_SIGNATURES) {
     const signatures = attempts.slice(i, i + MAX_SIGNATURES).map(({ signature }) => signature);
     const read = await node.statuses(signatures, { searchHistory: true });
@@ -134,7 +134,11 @@ interface Landed {
 }
 
 /** Compares the final result that one node states with the statement of the other node. `firstBlock` reads the first block of the other node. */
-async function compare(landed: Landed, { status, at }: Statement, firstBlock: () => Promise<number>): Promise<'agrees' | 'waits' | 'contradicts'> {
+async function compare(
+  landed: Landed,
+  { status, at }: NodeStatement,
+  firstBlock: () => Promise<number>,
+): Promise<'agrees' | 'waits' | 'contradicts'> {
   if (status === null) {
     // A node without the block of the transaction, because it lags or has deleted the block, states nothing about the transaction.
     return at > landed.slot + DENIAL_SLOTS && (await firstBlock()) <= landed.slot ? 'contradicts' : 'waits';
@@ -145,7 +149,7 @@ async function compare(landed: Landed, { status, at }: Statement, firstBlock: ()
 
 type NodeName = 'first' | 'second';
 
-function reasonOf({ signature }: PendingAttempt, by: NodeName, landed: Landed, other: NodeName, { status, at }: Statement): string {
+function reasonOf({ signature }: PendingAttempt, by: NodeName, landed: Landed, other: NodeName, { status, at }: NodeStatement): string {
   const result = ({ slot, isFailed }: Landed) => `${isFailed ? 'failed' : 'succeeded'} in slot ${slot}`;
   const statement =
     status === null ? `at slot ${at} does not know it` : `says that it ${result({ slot: status.slot, isFailed: status.err !== null })}`;

@@ -71,9 +71,9 @@ async function pollClass(app: App, types: ReadonlyMap<string, TransactionType>, 
  * nonce are not postponed: there are at most two per lane.
  */
 async function slowDown(app: App, left: readonly AttemptStatus[], isFull: boolean): Promise<void> {
-  const patience = app.config.chain.submission.recheckMs * 2;
+  const slowAfterMs = app.config.chain.submission.recheckMs * 2;
   const delayOf = ({ attempt, status }: AttemptStatus): number =>
-    status === null && attempt.nonce === null && attempt.age >= patience ? Math.min(MAX_POLL_DELAY_MS, attempt.age / 20) : 0;
+    status === null && attempt.nonce === null && attempt.age >= slowAfterMs ? Math.min(MAX_POLL_DELAY_MS, attempt.age / 20) : 0;
   const slow = left.map((one) => ({ attempt: one.attempt, ms: delayOf(one) })).filter(({ ms }) => isFull || ms > 0);
   if (slow.length === 0) return;
   const values = [slow.map(({ attempt }) => attempt.id), slow.map(({ attempt }) => attempt.n), slow.map(({ ms }) => ms)];
