@@ -33,7 +33,7 @@ async function rowsOf(ids: readonly string[]): Promise<PaymentRow[]> {
   return await sql<PaymentRow>(
     t.app,
     `select p.state, p.reason, p.signature, p.refusals::int, p.give_ups::int as "giveUps",
-       greatest(0, round(extract(epoch from p.next_at - p.changed_at) * 1000))::int as wait
+       greatest(0, round(extract(epoch from p.next_at - p.changed_at) * 100) * 10)::int as wait
      from unnest($1::uuid[]) with ordinality as o(id, n) join payments p on p.id = o.id order by o.n`,
     [ids],
   );
