@@ -72,7 +72,8 @@ export function output(command: string, args: readonly string[], options: { cwd?
   return result.stdout.trim();
 }
 
-function searchPath(): string[] {
+/** Returns the directories of the PATH, and the usual system directories. */
+export function searchPath(): string[] {
   const usual = ['/usr/local/bin', '/usr/bin', '/usr/sbin', '/opt/homebrew/bin'];
   return [...new Set([...(process.env.PATH ?? '').split(delimiter).filter((entry) => entry !== ''), ...usual])];
 }

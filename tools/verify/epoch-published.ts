@@ -2,13 +2,15 @@ import bs58 from 'bs58';
 import { z } from 'zod';
 
 /** Schemas of the published epoch. They contain only the fields that the verification needs. */
-const Amount = z
+export const Amount = z
   .string()
   .regex(/^(?:0|[1-9]\d{0,19})$/)
-  .transform(BigInt);
+  .transform(BigInt)
+  .refine((amount) => amount <= 0xffff_ffff_ffff_ffffn);
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const Address = z.string().refine((text) => bs58.decodeUnsafe(text)?.length === 32);
-const Points = z.number().int().transform(BigInt);
+export const Points = z.number().int().transform(BigInt);
+const Signature = z.string().refine((text) => bs58.decodeUnsafe(text)?.length === 64);
 
 const sharedFields = {
   epoch: z.number().int(),
@@ -31,6 +33,13 @@ const Status = z.object({ epoch: z.number().int(), status: z.enum(['computing', 
 export const Epoch = z.object({
   ...sharedFields,
   status: Status.shape.status.exclude(['computing']),
+  rulesVersion: z.number().int().min(0),
+  /** Number of the allocation in force, if the service numbers allocations. */
+  allocation: z.number().int().nullish(),
+  pointsHash: Hash.nullable(),
+  commitSignature: Signature.nullable(),
+  /** End of the review of a computed epoch, if the service has reviews. */
+  reviewEndsAt: z.string().nullish(),
   expiresAt: z.string().nullable(),
   settleRequestedAt: z.string().nullable(),
   onChain: z
@@ -53,16 +62,18 @@ export class VerificationFailure extends Error {}
 
 /**
  * Requests a URL.
- * @throws Unreadable when the request fails or the status is not 200
+ * @param allowMissing whether the response may have the status 404
+ * @throws Unreadable when the request fails or the response has another status than 200
  */
-export async function get(url: string): Promise<Response> {
+export async function get(url: string, { allowMissing = false } = {}): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { signal: AbortSignal.timeout(120_000) });
   } catch (error) {
     throw new Unreadable(`${url} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (response.status !== 200) throw new Unreadable(`${url} answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
+  if (response.status !== 200 && !(allowMissing && response.status === 404))
+    throw new Unreadable(`${url} answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
   return response;
 }
 
@@ -89,8 +100,8 @@ export function json(name: string, text: string): unknown {
   }
 }
 
-/** Downloads an epoch and the file of its leaves. @throws Unreadable also when the service is still computing the epoch */
-export async function download(base: string, epoch: number): Promise<{ epoch: Epoch; header: Header; lines: Line[] }> {
+/** Downloads an epoch and the file of its leaves, whose lines are not parsed yet. @throws Unreadable also when the service is still computing the epoch */
+export async function download(base: string, epoch: number): Promise<{ epoch: Epoch; header: Header; lines: string[] }> {
   const url = new URL(`/api/rewards/epoch/${epoch}`, base).href;
   const document = json('the epoch', await (await get(url)).text());
   if (read('the epoch', Status, document).status === 'computing') throw new Unreadable('the service is still computing it');
@@ -98,6 +109,5 @@ export async function download(base: string, epoch: number): Promise<{ epoch: Ep
   const text = await (await get(`${url}/leaves`)).text();
   const [first = '', ...rest] = text.trimEnd().split('\n');
   const header = read('the first line of the leaves', Header, json('the first line of the leaves', first));
-  const lines = rest.map((line, i) => read(`line ${i + 2} of the leaves`, Line, json(`line ${i + 2} of the leaves`, line)));
-  return { epoch: shown, header, lines };
+  return { epoch: shown, header, lines: rest };
 }

@@ -1,9 +1,10 @@
-import { hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import bs58 from 'bs58';
 import { checkAccount, type Pinned } from './epoch-account.ts';
+import { checkMemo } from './epoch-memo.ts';
+import { checkPoints } from './epoch-points.ts';
 import { download, type Epoch, type Header, type Line, Unreadable, VerificationFailure } from './epoch-published.ts';
 import { computeAmounts } from './formula.ts';
+import { parseLines, rootOf } from './leaves.ts';
 
 /** The formula version that this tool implements. */
 const FORMULA = 1;
@@ -13,18 +14,6 @@ const printError = (line: string) => void process.stderr.write(`${line}\n`);
 
 function assertEqual(name: string, shown: unknown, found: unknown): void {
   if (shown !== found) throw new VerificationFailure(`${name} is ${shown}, but should be ${found}`);
-}
-
-const sha256 = (bytes: Buffer) => hash('sha256', bytes, 'buffer');
-
-/** Returns the hash of a leaf: sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet ‖ amount u64 LE). */
-function leafOf(epoch: number, index: number, { wallet, amount }: Line): Buffer {
-  const head = Buffer.alloc(13);
-  head.writeBigUInt64LE(BigInt(epoch), 1);
-  head.writeUInt32LE(index, 9);
-  const tail = Buffer.alloc(8);
-  tail.writeBigUInt64LE(amount);
-  return sha256(Buffer.concat([head, bs58.decode(wallet), tail]));
 }
 
 /** Compares the first line of the file of leaves with the epoch. */
@@ -56,43 +45,41 @@ function checkAmounts(header: Header, lines: readonly Line[]): void {
   const total = lines.reduce((sum, { amount }) => sum + amount, 0n);
   if (header.source === 'computed') {
     assertEqual('formulaVersion', header.formulaVersion, FORMULA);
-    const points = lines.map((line) => ({ wallet: line.wallet, points: line.points ?? 0n }));
     assertEqual(
       'points',
       header.points,
-      points.reduce((sum, own) => sum + own.points, 0n),
+      lines.reduce((sum, { points }) => sum + (points ?? 0n), 0n),
     );
-    const due = computeAmounts(header, points);
-    for (const { wallet, amount } of lines) assertEqual(`the amount of ${wallet}`, amount, due.get(wallet) ?? 0n);
+    const due = computeAmounts(header, lines);
+    for (const [i, { wallet, amount }] of lines.entries()) assertEqual(`the amount of ${wallet}`, amount, due[i]);
   }
   assertEqual('total', header.total, total);
   if (total > header.pool) throw new VerificationFailure(`total is ${total}, more than the pool of ${header.pool}`);
   assertEqual('undistributed', header.undistributed, header.pool - total);
 }
 
-/** Returns the root of a tree. A parent node is the hash of its two children in sorted order; a last node without a partner moves up unchanged. */
-function rootOf(leaves: readonly Buffer[]): Buffer | undefined {
-  let level = leaves;
-  while (level.length > 1) {
-    const parents: Buffer[] = [];
-    for (let i = 0; i < level.length; i += 2) {
-      const [left, right] = [level[i], level[i + 1]];
-      if (left && right) parents.push(sha256(Buffer.concat(Buffer.compare(left, right) < 0 ? [left, right] : [right, left])));
-      else if (left) parents.push(left);
-    }
-    level = parents;
+/** The outcome of a verification that found no false value: the values that were taken on the service’s word, and the checks that were not possible. */
+interface Outcome {
+  readonly words: readonly string[];
+  readonly unchecked: readonly string[];
+}
+
+/** Runs a check. When a source does not answer, adds the reason to `unchecked` and returns null, so that the other checks can still find a false value. */
+async function attempt<T>(unchecked: string[], check: () => Promise<T>): Promise<T | null> {
+  try {
+    return await check();
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    unchecked.push(error.message);
+    return null;
   }
-  return level[0];
 }
 
-function checkRoot(header: Header, paid: readonly Line[]): void {
-  const root = rootOf(paid.map((line, index) => leafOf(header.epoch, index, line)));
-  assertEqual('root', header.root, root?.toString('hex') ?? null);
-}
-
-/** Verifies an epoch and prints the results. Returns the values that were taken on the service's word. */
-async function verify(base: string, number: number, rpc: string, pinned: Pinned): Promise<string[]> {
-  const { epoch, header, lines } = await download(base, number);
+/** Verifies an epoch and prints the results. */
+async function verify(base: string, number: number, rpc: string, pinned: Pinned): Promise<Outcome> {
+  const { epoch, header, lines: texts } = await download(base, number);
+  const leaves = parseLines(texts);
+  const { lines } = leaves;
   checkHeader(number, epoch, header);
   const paid = checkLines(header, lines);
   print(`${lines.length} wallets, ${paid.length} leaves: the counts are correct`);
@@ -101,20 +88,34 @@ async function verify(base: string, number: number, rpc: string, pinned: Pinned)
   print(
     `amounts: ${isImport ? 'imported, not computed from points' : 'recomputed from the points, all equal'}; total ${header.total} of a pool of ${header.pool}`,
   );
-  checkRoot(header, paid);
+  assertEqual('root', header.root, rootOf(number, leaves, paid.length));
   print(`root: ${header.root ?? 'none'}`);
-  const words = [isImport ? 'all amounts: an operator imported them' : 'the points of each wallet, and the rules: pool, cap and dust'];
-  if (epoch.onChain === null) {
-    if (epoch.status === 'committed' || epoch.status === 'expired')
-      throw new VerificationFailure(`status is ${epoch.status}, but the field onChain is null`);
-    print(`not on the chain: its status is ${epoch.status}`);
-    if (epoch.status !== 'empty') words.push('that the root does not change before it is on the chain');
-    return words;
-  }
+  if (isImport && epoch.pointsHash !== null) throw new VerificationFailure('the epoch was imported, but the service names a points file');
+  const unchecked: string[] = [];
+  const points = isImport ? null : await attempt(unchecked, () => checkPoints(base, epoch, lines));
+  for (const line of points?.lines ?? []) print(line);
+  const words = isImport ? ['all amounts: an operator imported them'] : (points?.words ?? []);
+  if (epoch.onChain === null) return { words: [...words, ...describeMissing(epoch)], unchecked };
+  const { onChain } = epoch;
   const amounts = paid.map(({ amount }) => amount);
-  const found = await checkAccount(epoch, epoch.onChain, amounts, rpc, pinned);
-  for (const line of found.lines) print(line);
-  return [...words, ...found.words];
+  const found = await attempt(unchecked, () => checkAccount(epoch, onChain, amounts, rpc, pinned));
+  for (const line of found?.lines ?? []) print(line);
+  const memo = await attempt(unchecked, () => checkMemo(epoch, onChain, points?.bytes ?? null, rpc));
+  if (memo !== null) print(memo);
+  return { words: [...words, ...(found?.words ?? [])], unchecked };
+}
+
+/** Prints the status of an epoch that is not on the chain. Returns the values that are taken on the service’s word until it is. */
+function describeMissing({ status, source, reviewEndsAt }: Epoch): string[] {
+  if (status === 'committed' || status === 'expired') throw new VerificationFailure(`status is ${status}, but the field onChain is null`);
+  const review = status === 'computed' && reviewEndsAt ? `; its review ends at ${reviewEndsAt}` : '';
+  print(`not on the chain: its status is ${status}${review}`);
+  if (status !== 'computed') return [];
+  return [
+    source === 'import'
+      ? 'that the root does not change before it is on the chain'
+      : 'that root and points file do not change before they are on the chain',
+  ];
 }
 
 const USAGE = 'usage: bin/verify-epoch URL EPOCH [--rpc URL] [--program ADDRESS] [--authority ADDRESS] [--mint ADDRESS]';
@@ -129,7 +130,8 @@ async function main(): Promise<number> {
   }
   const { rpc = process.env.SOLANA_RPC_URL ?? 'https://api.mainnet-beta.solana.com', ...pinned } = values;
   try {
-    const words = await verify(base, Number(number), rpc, pinned);
+    const { words, unchecked } = await verify(base, Number(number), rpc, pinned);
+    if (unchecked.length > 0) throw new Unreadable(unchecked.join('; '));
     for (const line of ['', 'Taken on the service’s word:', ...words.map((value) => `  ${value}`), '']) print(line);
     print(`epoch ${number} is verified`);
     return 0;

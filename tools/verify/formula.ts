@@ -7,7 +7,8 @@
 
 export interface Points {
   readonly wallet: string;
-  readonly points: bigint;
+  /** null counts as 0. */
+  readonly points: bigint | null;
 }
 
 export interface Pool {
@@ -16,42 +17,58 @@ export interface Pool {
   readonly dust: bigint;
 }
 
-const byAddress = (a: Points, b: Points) => (a.wallet < b.wallet ? -1 : 1);
-
-/** Returns the wallets whose share reaches the cap, the rest of the pool, and the total points of the wallets that share this rest. */
-function findCapped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
-  const among = new Set<string>();
-  let rest = pool;
-  let points = wallets.reduce((sum, own) => sum + own.points, 0n);
-  for (const own of wallets.toSorted((a, b) => (a.points > b.points ? -1 : a.points < b.points ? 1 : 0))) {
-    if (rest * own.points < cap * points) break;
-    among.add(own.wallet);
-    rest = rest > cap ? rest - cap : 0n;
-    points -= own.points;
-  }
-  return { among, rest, points };
+/** The share of a wallet that does not reach the cap. `at` is the place of the wallet in the given list. */
+interface Share {
+  readonly at: number;
+  readonly wallet: string;
+  readonly remainder: bigint;
 }
 
-/** Computes the amount of each paid wallet, base units; unpaid wallets are omitted. */
-export function computeAmounts(rules: Pool, all: readonly Points[]): Map<string, bigint> {
-  const wallets = all.filter(({ points }) => points > 0n).toSorted(byAddress);
-  const cap = rules.cap === null || rules.cap > rules.pool ? rules.pool : rules.cap;
-  const { among, rest, points } = findCapped(rules.pool, cap, wallets);
-  const amounts = new Map<string, bigint>();
-  const remainders: { wallet: string; remainder: bigint }[] = [];
-  let left = rest;
-  for (const own of wallets) {
-    if (among.has(own.wallet)) {
-      amounts.set(own.wallet, cap);
-      continue;
-    }
-    const amount = (rest * own.points) / points;
-    amounts.set(own.wallet, amount);
-    left -= amount;
-    remainders.push({ wallet: own.wallet, remainder: (rest * own.points) % points });
+/** Orders shares by remainder, the largest first. Equal remainders are ordered by address. */
+function compareShares(a: Share, b: Share): number {
+  if (a.remainder !== b.remainder) return a.remainder > b.remainder ? -1 : 1;
+  return a.wallet < b.wallet ? -1 : 1;
+}
+
+/**
+ * Returns the fewest points whose share reaches the cap (null when no share does), the rest of the pool, and the total points of the wallets that
+ * share this rest. Wallets with equal points are capped together, because the share of a wallet does not fall when an equal one gets its cap.
+ */
+function findCapped(pool: bigint, cap: bigint, wallets: readonly Points[]) {
+  const sorted = new BigInt64Array(wallets.length);
+  let [rest, points, count] = [pool, 0n, 0];
+  for (const { points: own } of wallets) {
+    if (own === null || own <= 0n) continue;
+    sorted[count++] = own;
+    points += own;
   }
-  // The sort is stable, so wallets with equal remainders stay ordered by address.
-  remainders.sort((a, b) => (a.remainder > b.remainder ? -1 : a.remainder < b.remainder ? 1 : 0));
-  if (points > 0n) for (const { wallet } of remainders.slice(0, Number(left))) amounts.set(wallet, (amounts.get(wallet) ?? 0n) + 1n);
-  return new Map([...amounts].filter(([, amount]) => amount > 0n && amount >= rules.dust));
+  let fewest: bigint | null = null;
+  for (const own of sorted.subarray(0, count).sort().reverse()) {
+    if (rest * own < cap * points) break;
+    fewest = own;
+    rest -= cap;
+    points -= own;
+  }
+  return { fewest, rest, points };
+}
+
+/** Computes the amount of each wallet, base units, in the order of the given list. The amount of a wallet that is not paid is 0. */
+export function computeAmounts({ pool, cap: limit, dust }: Pool, wallets: readonly Points[]): bigint[] {
+  const cap = limit === null || limit > pool ? pool : limit;
+  const { fewest, rest, points } = findCapped(pool, cap, wallets);
+  const amounts: bigint[] = [];
+  const shares: Share[] = [];
+  let left = rest;
+  for (const { wallet, points: own } of wallets) {
+    if (own === null || own <= 0n) amounts.push(0n);
+    else if (fewest !== null && own >= fewest) amounts.push(cap);
+    else {
+      const amount = (rest * own) / points;
+      shares.push({ at: amounts.length, wallet, remainder: rest * own - amount * points });
+      amounts.push(amount);
+      left -= amount;
+    }
+  }
+  for (const { at } of shares.sort(compareShares).slice(0, Number(left))) amounts[at] = (amounts[at] ?? 0n) + 1n;
+  return amounts.map((amount) => (amount < dust ? 0n : amount));
 }

@@ -8,7 +8,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const OUTCOMES: Readonly<Record<Step['outcome'], string>> = { true: 'true', false: 'FALSE', unknown: 'unknown', late: 'LATE' };
+/** Words for the outcomes of checks. */
+export const OUTCOMES: Readonly<Record<Step['outcome'], string>> = { true: 'true', false: 'FALSE', unknown: 'unknown', late: 'LATE' };
 const OUTCOME_WIDTH = 8;
 const CHECK_WIDTH = 13;
 

@@ -14,7 +14,7 @@ const text = { type: 'string' } as const;
 const list = { type: 'string', multiple: true } as const;
 const flag = { type: 'boolean' } as const;
 const OPTIONS = {
-  ...{ rpc: text, receipt: list, announcement: text, closing: text, entries: text },
+  ...{ rpc: text, receipt: list, announcement: text, closing: list, entries: text },
   ...{ draws: text, treasury: text, beacon: text, program: text, genesis: text },
   ...{ 'beacon-url': list, development: flag },
 };
@@ -48,14 +48,15 @@ export async function parseRoundOptions(args: readonly string[], env: Readonly<R
     for (const name of names)
       for (const value of [values[name] ?? []].flat()) if (!isValid(value)) throw new CommandLineError(`--${name} must be ${form}\n${USAGE}`);
   const { rpc = env.SOLANA_RPC_URL ?? PUBLIC_NODE, draws, treasury, beacon, program, genesis: genesisHash } = values;
-  const { receipt = [], announcement, closing, entries, development } = values;
+  const { receipt = [], announcement, closing = [], entries, development } = values;
   const receipts = await Promise.all(receipt.map((file) => readStatements(file, 'coinop/receipt/1')));
+  const closings = await Promise.all(closing.map((file) => readStatements(file, 'coinop/closed/1')));
   return {
     ...{ house, round, rpc, development, beacon: values['beacon-url'] },
     pins: { draws, treasury, beacon, program, genesisHash },
     receipts: receipts.flat(),
     announcement: announcement === undefined ? undefined : await readStatement(announcement, 'coinop/announcement/1'),
-    closed: closing === undefined ? undefined : await readStatement(closing, 'coinop/closed/1'),
+    closed: closings.flat(),
     entries: entries === undefined ? undefined : await readText(entries),
   };
 }

@@ -1,4 +1,4 @@
-import { HASH_BYTES, millis, toHex } from '../../../src/lib/draw/bytes.ts';
+import { HASH_BYTES, instantOf, millis, toHex } from '../../../src/lib/draw/bytes.ts';
 import { type Entry, entryLeaves } from '../../../src/lib/draw/entry.ts';
 import { firstDifference } from '../../../src/lib/draw/mismatch.ts';
 import { runningHashes } from '../../../src/lib/draw/round-leaf.ts';
@@ -9,6 +9,7 @@ import { demand, Lie, type Report, Unknown } from './report.ts';
 export interface KeptStatements {
   readonly receipts?: readonly unknown[] | undefined;
   readonly announcement?: unknown;
+  /** One closing, or a list of closings. */
   readonly closed?: unknown;
 }
 
@@ -16,15 +17,15 @@ export interface KeptStatements {
 export interface Evidence {
   readonly receipts: readonly Receipt[];
   readonly announcement: SignedAnnouncement | null;
-  readonly closed: SignedClosed | null;
+  readonly closings: readonly SignedClosed[];
 }
 
 type Signed = Evidence['receipts'][number] | SignedAnnouncement | SignedClosed;
 
-const all = ({ receipts, announcement, closed }: Evidence): { name: string; signed: Signed }[] => [
+const all = ({ receipts, announcement, closings }: Evidence): { name: string; signed: Signed }[] => [
   ...receipts.map((signed, i) => ({ name: `receipt ${i + 1}`, signed })),
   ...(announcement ? [{ name: 'the kept announcement', signed: announcement }] : []),
-  ...(closed ? [{ name: 'the kept closing', signed: closed }] : []),
+  ...closings.map((signed) => ({ name: 'the kept closing', signed })),
 ];
 
 /** Parses the kept statements. @throws Unknown when one does not have its form or is about another round */
@@ -37,7 +38,7 @@ export function readEvidence(kept: KeptStatements, round: string): Evidence {
   const evidence: Evidence = {
     receipts: (kept.receipts ?? []).map((value, i) => parse(`receipt ${i + 1}`, Receipt, value)),
     announcement: kept.announcement === undefined ? null : parse('the kept announcement', SignedAnnouncement, kept.announcement),
-    closed: kept.closed === undefined ? null : parse('the kept closing', SignedClosed, kept.closed),
+    closings: [kept.closed ?? []].flat().map((value) => parse('the kept closing', SignedClosed, value)),
   };
   for (const { name, signed } of all(evidence))
     if (signed.statement.round !== round) throw new Unknown('evidence', `${name} is about round ${signed.statement.round}`);
@@ -48,7 +49,8 @@ export function readEvidence(kept: KeptStatements, round: string): Evidence {
 export const drawsNamedBy = (evidence: Evidence): string | null => all(evidence)[0]?.signed.statement.draws ?? null;
 
 /** Returns whether the house accepted entries or closed with entries, according to kept statements. */
-export const showsEntries = ({ receipts, closed }: Evidence): boolean => receipts.length > 0 || (closed?.statement.count ?? 0) > 0;
+export const showsEntries = ({ receipts, closings }: Evidence): boolean =>
+  receipts.length > 0 || closings.some(({ statement }) => statement.count > 0);
 
 /**
  * Checks the signatures of the kept statements.
@@ -67,8 +69,7 @@ export function checkRules(report: Report, evidence: Evidence, draws: string, pa
     if (stated !== parametersHash)
       throw new Lie('announced', `${name} has other rules than the round: their hash is ${stated}, not ${parametersHash}`);
   }
-  if (evidence.receipts.length > 0 || evidence.announcement !== null || evidence.closed !== null)
-    report.holds('announced', 'the kept statements have the rules of this round');
+  if (all(evidence).length > 0) report.holds('announced', 'the kept statements have the rules of this round');
   else report.word('that this round, with these rules, was announced before the draw');
 }
 
@@ -94,12 +95,13 @@ export function checkReceipts(report: Report, { receipts }: Evidence, parameters
   report.holds('receipts', `${receipts.length} receipts fit; ${entries.length - 1 - last} entries follow the last one`);
 }
 
-/** Checks that the close is the one that was kept. */
-export function checkKeptClose(report: Report, { closed }: Evidence, shown: SignedClosed): void {
-  if (closed === null) return;
-  const { closedAt, count, runningHash } = closed.statement;
-  const { statement } = shown;
-  const found = { closedAt: statement.closedAt, count: statement.count, runningHash: statement.runningHash };
-  demand('closing', firstDifference({ closedAt, count, runningHash }, found, 'closed.statement'));
-  report.holds('closing', `the round closed at ${new Date(millis(closedAt)).toISOString()} with ${count} entries, as the kept closing says`);
+/** Checks that the close is the one of each kept closing. Of two kept closings that differ, at most one is the published one, so the other is a lie. */
+export function checkKeptClose(report: Report, { closings }: Evidence, { statement: shown }: SignedClosed): void {
+  const found = { closedAt: shown.closedAt, count: shown.count, runningHash: shown.runningHash };
+  for (const { statement } of closings) {
+    const { closedAt, count, runningHash } = statement;
+    demand('closing', firstDifference({ closedAt, count, runningHash }, found, 'closed.statement'));
+  }
+  if (closings.length > 0)
+    report.holds('closing', `the round closed at ${instantOf(millis(found.closedAt))} with ${found.count} entries, as the kept closing says`);
 }

@@ -1,6 +1,6 @@
 /**
- * Verification of a lottery round from public data: the house's documents, the chain and the randomness beacon. Runs in browsers and in Node. The
- * protocol is described in docs/verification.md.
+ * Verification from public data: of a lottery round by the house's documents, the chain and the randomness beacon (docs/verification.md), and of a score
+ * by its replay (docs/replays.md). Runs in browsers and in Node.
  */
 export { QUICKNET } from '../../../src/lib/draw/beacon-chain.ts';
 export type { RoundResult } from './known.ts';
@@ -8,4 +8,5 @@ export { KNOWN_PROGRAM } from './known-program.ts';
 export { programHash } from './program.ts';
 export { EXIT_CODES, type Step, type Verdict } from './report.ts';
 export { type Pins, type Verification, type VerifyOptions, verifyRound } from './round.ts';
+export { type ScoreOptions, type ScoreVerification, verifyScore } from './score.ts';
 export { type Answer, DRAND_URLS, type HttpSource, httpSource, mirrors, RpcFault, type RpcSource, rpcSource, Unreadable } from './sources.ts';

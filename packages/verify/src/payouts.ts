@@ -26,7 +26,7 @@ interface PaidRound {
 }
 
 /** Returns the address of a wallet's token account. */
-const tokenAccount = (wallet: string, mint: string): string =>
+export const tokenAccount = (wallet: string, mint: string): string =>
   programAddress(ASSOCIATED_TOKEN_PROGRAM, base58Bytes(wallet), base58Bytes(TOKEN_PROGRAM), base58Bytes(mint)).address;
 
 /** Checks on the chain that each prize is paid, and reports prizes that are not paid or were paid late. */
@@ -88,7 +88,13 @@ async function readTransaction(context: Context, signature: string, { commitment
 }
 
 /** Checks that a transaction has exactly one memo of a batch, which names these members, and that its token transfers are those of the members. */
-function checkBatch(signature: string, { instructions }: ChainTransaction, batch: string, members: readonly PayoutMember[], treasury: string): void {
+export function checkBatch(
+  signature: string,
+  { instructions }: ChainTransaction,
+  batch: string,
+  members: readonly PayoutMember[],
+  treasury: string,
+): void {
   const fail = (reason: string) => new Lie('payouts', `transaction ${signature} ${reason}`);
   const memos = instructions.filter(({ program }) => program === MEMO_PROGRAM).map(({ data }) => new TextDecoder().decode(data));
   const named = memos.filter((text) => text.startsWith(PAYOUT_PREFIX));

@@ -17,9 +17,9 @@ export function shapeMismatch(error: z.ZodError, root: string): Mismatch {
 const step = (path: string, key: PropertyKey): string =>
   typeof key === 'number' ? `${path}[${key}]` : path === '' ? String(key) : `${path}.${String(key)}`;
 
-/** Returns the first difference between two plain values, or null. */
+/** Returns the first difference between two values of JSON documents, or null. The numbers 0 and -0 are equal, because their canonical JSON is equal. */
 export function firstDifference(expected: unknown, found: unknown, path: string): Mismatch | null {
-  if (Object.is(expected, found)) return null;
+  if (expected === found) return null;
   const isBranch = (value: unknown): value is object => typeof value === 'object' && value !== null;
   if (!isBranch(expected) || !isBranch(found) || Array.isArray(expected) !== Array.isArray(found)) {
     return { where: path, reason: `is ${short(found)}, but must be ${short(expected)}` };

@@ -69,6 +69,11 @@ export class UploadDraft {
     }
   }
 
+  /** Descriptor of the temporary file, which other threads of the process can read until the draft is closed. */
+  get descriptor(): number {
+    return this.#file.fd;
+  }
+
   /** SHA-256 of the received bytes. */
   get sha256(): Buffer {
     this.#digest ??= this.#hash.digest();

@@ -26,6 +26,8 @@ import { buildTree, leafHash, proofOf, rootOf } from '#lib/merkle.ts';
 import { programHash } from '#packages/verify/src/index.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { encodeCommitment, encodeDraws } from '#test/support/verify/accounts.ts';
+import { epochAccount, jsonTexts, programs, tokenAccounts, transactions } from './chain-vectors.ts';
+import { epochPoints } from './epoch-points.ts';
 import {
   addressOf,
   bytesOf,
@@ -147,6 +149,8 @@ function accounts() {
     commitment: { address, ...commitment, data: toHex(encodeCommitment(commitment)) },
     addresses: [0, 1, 2, 3, 4].map((i) => ({ founder: addressOf(`founder ${i}`), ...drawsAddress(PROGRAM, addressOf(`founder ${i}`)) })),
     programs: { bytes: code.toString('hex'), hash: programHash(code) },
+    deployed: programs(),
+    tokenAccounts: tokenAccounts(),
   };
 }
 
@@ -228,8 +232,19 @@ function epoch() {
       return { index, wallet, amount: String(amount), leaf: toHex(leaves[index] ?? new Uint8Array()), proof };
     }),
     root: toHex(rootOf(tree)),
+    account: epochAccount(
+      day,
+      wallets.map(({ amount }) => amount),
+      toHex(rootOf(tree)),
+    ),
     allocations,
   };
+}
+
+/** Returns JSON texts with their canonical texts. */
+function json() {
+  const { numbers: list, texts } = jsonTexts();
+  return { numbers: list, texts: texts.map((text) => ({ text, canonical: canonicalize(JSON.parse(text)) })) };
 }
 
 /** Returns the content of each file. */
@@ -247,10 +262,13 @@ export function vectors(): Readonly<Record<string, unknown>> {
     'rounds.json': ROUNDS.map(round),
     'statements.json': statements(),
     'payouts.json': payouts(),
+    'transactions.json': transactions(),
+    'json.json': json(),
     'accounts.json': accounts(),
     'beacon.json': beacon(),
     'numbers.json': numbers(),
     'epochs.json': epoch(),
+    'points.json': epochPoints(),
   };
 }
 

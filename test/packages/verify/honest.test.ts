@@ -147,6 +147,16 @@ test('a file of entries and a file of the audit replace those of the house', asy
   expect(withoutHouse.result?.winners).toHaveLength(3);
 });
 
+test('a number that is written as -0 is 0, and payouts may have further fields with any numbers', async () => {
+  const made = world((one) => {
+    one.lines = one.lines?.replace('"index":0,', '"index": -0.0,') ?? null;
+    Object.assign(one.payouts ?? {}, { rate: 1.5 });
+  });
+  const audit: unknown = JSON.parse(JSON.stringify(made.audit).replaceAll(':0,', ':-0,'));
+  const verification = await verifyRound(made.options({ audit, receipts: [made.receipt(0)] }));
+  expect([verification.verdict, verification.steps.filter(({ outcome }) => outcome !== 'true')]).toEqual(['true', []]);
+});
+
 test('each verdict has its exit code', () => {
   expect(EXIT_CODES).toEqual({ true: 0, false: 1, 'cannot be checked': 2, 'late or unpaid': 3 });
 });

@@ -30,6 +30,12 @@ const FALSE: readonly LieCase[] = [
     lie: (world) => becomes(world, chat, entriesOf(chat, 61, 25, randomGenerator(23))),
   },
   {
+    name: 'two kept closings that differ',
+    check: 'closing',
+    keep: ({ facts: { closed } }) => ({ closed: [closed, signStatement({ ...closed.statement, count: 61 }, RECEIPT_KEY.sign)] }),
+    lie: () => undefined,
+  },
+  {
     name: 'a list that differs from the commitment',
     check: 'entries',
     lie: (world) =>

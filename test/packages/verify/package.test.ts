@@ -8,6 +8,7 @@ import { KNOWN_PROGRAM, programHash, verifyRound } from '#packages/verify/src/in
 import { chatParameters, entriesOf } from '#test/lib/draw/rounds.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
 import { SLOWDOWN } from '#test/support/slowdown.ts';
+import { bundleForBrowsers } from '#test/support/verify/browser.ts';
 import { createWorld } from '#test/support/verify/world.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -36,6 +37,18 @@ test('the built package verifies a round, and uses neither Node nor other packag
   const parameters = chatParameters();
   const world = createWorld(parameters, entriesOf(parameters, 20, 10, randomGenerator(1)));
   expect(await verifyBuilt(world.options())).toMatchObject({ verdict: 'true' });
+});
+
+test('a bundle for browsers has only the package, the parts of src/lib that it uses, and its dependencies', async () => {
+  // A part of Node in the package or in a dependency fails the build.
+  const { metafile, outputFiles } = await bundleForBrowsers();
+  expect(Object.values(metafile.outputs).flatMap((output) => output.imports)).toEqual([]);
+  const places = Object.keys(metafile.inputs).map(
+    (path) => /^(?:packages\/verify|src\/lib|.*node_modules\/(?:@[^/]+\/)?[^/]+)(?=\/)/.exec(path)?.[0],
+  );
+  const packages = ['@noble/curves', '@noble/hashes', 'base-x', 'bs58', 'zod'].map((name) => expect.stringMatching(`(?:^|/)node_modules/${name}$`));
+  expect([...new Set(places)].sort()).toEqual([...packages, 'packages/verify', 'src/lib']);
+  expect(outputFiles[0]?.text).not.toMatch(/\b(?:Buffer\.|process\.|require\()/);
 });
 
 test('the dependencies of the package have the versions of the service', () => {

@@ -61,7 +61,8 @@ export interface World {
   options(over?: Partial<VerifyOptions>): VerifyOptions;
 }
 
-const tokenAccount = (wallet: string, mint: string) =>
+/** Returns the address of a wallet's associated token account. */
+export const tokenAccount = (wallet: string, mint: string) =>
   programAddress(ASSOCIATED_TOKEN_PROGRAM, bs58.decode(wallet), bs58.decode(TOKEN_PROGRAM), bs58.decode(mint)).address;
 
 /** Sets the accounts of the program, a draws account and the commitment of a round. */

@@ -1,24 +1,18 @@
-import { execFile } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import bs58 from 'bs58';
 import { postSettledOffChain } from '#areas/rewards/routes/settlement.ts';
+import { ProofView } from '#areas/rewards/schemas.ts';
 import { buildTree, hashLeaves, rootOf } from '#lib/merkle.ts';
 import { newSigner } from '#platform/solana/primitives.ts';
-import { asAdmin, DAY, insertClosedDay, randomWallet, setRules, trigger } from '#test/support/areas/epochs.ts';
+import { asAdmin, DAY, epochOf, insertClosedDay, randomWallet, setRules, trigger } from '#test/support/areas/epochs.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { adminOf } from '#test/support/http/client.ts';
-import { claimAsStranger, leafOf, newEpoch, type RewardsTest, startRewardsTest, untilEpoch } from '#test/support/solana/claims.ts';
+import { jsonOf } from '#test/support/http/json.ts';
+import { claimAsStranger, leafOf, newClaimant, type RewardsTest, startRewardsTest, type TestEpoch, untilEpoch } from '#test/support/solana/claims.ts';
+import { type Falsification, hashOfLines, verifyEpoch, withHouse } from '#test/support/verify/dishonest-house.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: RewardsTest;
-/** Changes that a falsifying service makes to the true responses. */
-interface Falsification {
-  epoch?: (text: string) => string;
-  leaves?: (lines: string[]) => string[];
-}
 
 beforeAll(async () => {
   t = await startRewardsTest();
@@ -30,30 +24,15 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-/** Runs bin/verify-epoch against a service that falsifies responses. */
-const verify = (lie: Falsification, ...options: string[]) => verifyEpoch(DAY, lie, ...options);
-
-async function verifyEpoch(epoch: number, lie: Falsification, ...options: string[]): Promise<{ code: number; out: string; err: string }> {
-  const service = createServer(async (request, response) => {
-    const answer = await send(t, request.url ?? '/');
-    const text = await answer.text();
-    const isLeaves = request.url?.endsWith('/leaves') === true;
-    const body = isLeaves ? `${(lie.leaves?.(text.trimEnd().split('\n')) ?? [text.trimEnd()]).join('\n')}\n` : (lie.epoch?.(text) ?? text);
-    response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' }).end(body);
-  });
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-  const command = join(import.meta.dirname, '../../../bin/verify-epoch');
-  try {
-    return await new Promise((resolve) => {
-      execFile(command, [url, String(epoch), '--rpc', t.chain.localnet.url, ...options], (error, out, err) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out, err });
-      });
-    });
-  } finally {
-    service.close();
-  }
+/** Reads a true document from the service. */
+async function readDocument(path: string) {
+  const response = await send(t, path);
+  return { status: response.status, text: await response.text() };
 }
+/** Runs bin/verify-epoch against a house that falsifies documents. */
+const verify = (lie: Falsification, ...options: string[]) => verifyOf(DAY, lie, ...options);
+const verifyOf = (epoch: number, lie: Falsification, ...options: string[]) =>
+  withHouse(readDocument, lie, (house) => verifyEpoch(house, epoch, t.chain.localnet.url, ...options));
 
 /** Changes one line of the leaves; line 0 is the header. */
 const line =
@@ -80,11 +59,11 @@ test('a true epoch is verified, without and with pinned addresses', async () => 
   const result = await verify({});
   expect([result.code, result.err]).toEqual([0, '']);
   expect(result.out).toMatch(
-    /90 wallets, \d+ leaves.*\namounts: recomputed.*\nroot: [0-9a-f]{64}\non the chain: .*open; 0 of \d+ claimed\nclaims: 0 leaves.*\nvault: it holds \d+/,
+    /90 wallets, \d+ leaves.*\namounts: recomputed.*\nroot: [0-9a-f]{64}\npoints: 90 wallets, \d+ points by source.*\non the chain: .*open; 0 of \d+ claimed\nclaims: 0 leaves.*\nvault: it holds \d+/,
   );
-  expect(result.out).toMatch(/program: \w+ is known, and nobody can replace it/);
+  expect(result.out).toMatch(/program: \w+ is known, and nobody can replace it\nmemo: the chain holds the hash of the points file/);
   expect(result.out).toContain(
-    'Taken on the service’s word:\n  the points of each wallet, and the rules: pool, cap and dust\n  the address of the program,',
+    'Taken on the service’s word:\n  that each wallet earned its points from the sources in the points file\n  that the rules of version 1 were in force\n  the address of the program,',
   );
   const keys = { program, authority: epochAuthority, mint: rewardMint };
   const pins = Object.entries(keys).flatMap(([name, key]) => [`--${name}`, key.publicKey.toBase58()]);
@@ -164,33 +143,55 @@ test('points that change after the commit contradict the root on the chain, also
   );
   expect((await trigger(t, epoch)).status).toBe(201);
   await untilEpoch(t, epoch, 'committed');
-  expect((await verifyEpoch(epoch, {})).code).toBe(0);
+  expect((await verifyOf(epoch, {})).code).toBe(0);
 
   const changed = wallets.map((_, i) => BigInt(10 * (i + 1) + (i === 2 ? 100 : 0)));
   const amounts = divided(1_000_000n, changed);
   const hashes = new Uint8Array(32 * wallets.length);
   hashLeaves(epoch, 0, Buffer.concat(wallets.map((wallet) => bs58.decode(wallet))), BigUint64Array.from(amounts), hashes);
   const sums = { points: Number(changed.reduce((sum, own) => sum + own, 0n)), root: Buffer.from(rootOf(buildTree(hashes))).toString('hex') };
+  const [trueHeader = ''] = (await readDocument(`/api/rewards/epoch/${epoch}/points`)).text.split('\n');
+  const points = [
+    JSON.stringify({ ...JSON.parse(trueHeader), points: sums.points }),
+    ...wallets.map((wallet, i) => JSON.stringify({ wallet, points: Number(changed[i]), sources: { 'quest:quest': Number(changed[i]) } })),
+  ];
   const lie: Falsification = {
-    epoch: epochWith(sums),
+    epoch: epochWith({ ...sums, pointsHash: hashOfLines(points) }),
+    points: () => points,
     leaves: ([header = '']) => [
       JSON.stringify({ ...JSON.parse(header), ...sums }),
       ...wallets.map((wallet, index) => JSON.stringify({ index, wallet, points: Number(changed[index]), amount: String(amounts[index]) })),
     ],
   };
-  expect(await verifyEpoch(epoch, lie)).toMatchObject({
+  expect(await verifyOf(epoch, lie)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/on the chain, the root is [0-9a-f]{64}; the service reports/),
   });
 }, 60_000);
 
+/** Computes an epoch from points and waits until it is on the chain. */
+async function openComputed(epoch: number, given: readonly { wallet: string; points: number }[]): Promise<TestEpoch> {
+  await insertClosedDay(t.app, epoch, given);
+  expect((await trigger(t, epoch)).status).toBe(201);
+  await untilEpoch(t, epoch, 'committed');
+  const { total, root } = await epochOf(t, epoch);
+  const leaves = given.map(async ({ wallet }) => {
+    const leaf = await jsonOf(send(t, `/api/rewards/epoch/${epoch}/proof/${wallet}`), ProofView);
+    return { ...leaf, amount: BigInt(leaf.amount) };
+  });
+  return { epoch, total: BigInt(total ?? 0), root: root ?? '', leaves: await Promise.all(leaves) };
+}
+
 test('claims of strangers are counted, and a settled epoch stays verifiable after its accounts are closed', async () => {
-  const { epoch, players } = await newEpoch(t, 3, () => 20n);
+  const players = await Promise.all([newClaimant(t), newClaimant(t), newClaimant(t)]);
   const [first, second] = players;
   if (!first || !second) throw new Error('there are no players');
+  await setRules(t, { pool: '60', cap: null, dust: '0', automatic: false });
+  const given = players.map(({ wallet }) => ({ wallet, points: 5 }));
+  const epoch = await openComputed(DAY + 3, given);
   await claimAsStranger(t, epoch, [leafOf(epoch, first.wallet), leafOf(epoch, second.wallet)]);
   await retryUntilPass(async () => {
-    const { code, out } = await verifyEpoch(epoch.epoch, {});
+    const { code, out } = await verifyOf(epoch.epoch, {});
     expect([code, out]).toEqual([
       0,
       expect.stringMatching(/open; 40 of 60 claimed\nclaims: 2 leaves are marked as paid, and their sum is the claimed amount/),
@@ -198,7 +199,7 @@ test('claims of strangers are counted, and a settled epoch stays verifiable afte
   });
   expect((await adminOf(t).call(postSettledOffChain, { body: { epochs: [epoch.epoch] } })).status).toBe(202);
   await retryUntilPass(async () => {
-    const { code, out } = await verifyEpoch(epoch.epoch, {});
+    const { code, out } = await verifyOf(epoch.epoch, {});
     expect([code, out]).toEqual([
       0,
       expect.stringMatching(/closed; 40 of 60 claimed\nclaims: the epoch is closed.*\nvault: the unclaimed tokens went/),
@@ -208,11 +209,12 @@ test('claims of strangers are counted, and a settled epoch stays verifiable afte
 
 test('an import is named as such, and an epoch that is being computed cannot be checked', async () => {
   const epoch = DAY + 2;
-  const imported = await asAdmin(t, '/api/rewards/epoch/import', { json: { epoch, distribution: [{ wallet: randomWallet(), amount: '500' }] } });
+  const imported = await asAdmin(t, '/api/rewards/epoch/import', { json: { epoch, distribution: [{ wallet: randomWallet(), amount: '50' }] } });
   expect(imported.ok).toBe(true);
   await untilEpoch(t, epoch, 'committed');
-  const { code, out } = await verifyEpoch(epoch, {});
-  expect([code, out]).toEqual([0, expect.stringContaining('amounts: imported, not computed from points; total 500')]);
+  const { code, out } = await verifyOf(epoch, {});
+  expect([code, out]).toEqual([0, expect.stringContaining('amounts: imported, not computed from points; total 50 ')]);
+  expect(out).toContain('\nmemo: the epoch was imported\n');
   expect(out).toContain('\n  all amounts: an operator imported them\n');
   const computing = epochWith({
     status: 'computing',
@@ -224,7 +226,7 @@ test('an import is named as such, and an epoch that is being computed cannot be 
     points: null,
     onChain: null,
   });
-  expect(await verifyEpoch(epoch, { epoch: computing })).toMatchObject({
+  expect(await verifyOf(epoch, { epoch: computing })).toMatchObject({
     code: 2,
     err: expect.stringContaining('the service is still computing it'),
   });

@@ -33,6 +33,8 @@ const legacy = legacyParameters(instants);
 /** Changes of an honest world, and the exit code of both verifiers. */
 const CASES: Readonly<Record<string, readonly [code: number, change: (world: World) => void]>> = {
   'an honest round': [0, () => undefined],
+  'an index that is written as -0': [0, (world) => Object.assign(world, { lines: world.lines?.replace('"index":0,', '"index": -0.0,') ?? null })],
+  'payouts with a further field': [0, ({ payouts }) => Object.assign(payouts ?? {}, { rate: 1.5 })],
   'another number': [1, ({ audit }) => audit?.draw?.numbers.reverse()],
   'another winner': [1, ({ audit }) => Object.assign(audit?.winners?.[0] ?? {}, { wallet: addressOf('a friend') })],
   'a lower prize': [1, ({ audit }) => Object.assign(audit?.winners?.[0]?.prize ?? {}, { amount: '1' })],

@@ -222,7 +222,8 @@ test('an unreachable house, node or beacon gives status 2', async () => {
 test('a wrong command line and unusable files give status 2 and a sentence', async () => {
   const { round } = chat;
   const url = 'http://127.0.0.1:1';
-  const [empty, two] = [await fileOf('empty.json', {}), await fileOf('two.json', [newWorld().facts.closed, newWorld().facts.closed])];
+  const { announcement } = newWorld().facts;
+  const [empty, two] = [await fileOf('empty.json', {}), await fileOf('two.json', [announcement, announcement])];
   const cases: readonly [args: string[], sentence: RegExp][] = [
     [[], /^usage: bin\/verify-round URL ID/],
     [[url], /^usage/],
@@ -235,7 +236,7 @@ test('a wrong command line and unusable files give status 2 and a sentence', asy
     [[url, round, '--beacon', url], /^--beacon must be a hash/],
     [[url, round, '--receipt', join(folder, 'missing')], /missing cannot be read/],
     [[url, round, '--receipt', empty], /empty\.json contains no statement of type coinop\/receipt\/1/],
-    [[url, round, '--closing', two], /contains 2 statements of type coinop\/closed\/1; it must contain one/],
+    [[url, round, '--announcement', two], /contains 2 statements of type coinop\/announcement\/1; it must contain one/],
     [[url, round, '--announcement', await fileOf('text.json', 'gm')], /is neither JSON nor NDJSON/],
   ];
   for (const [args, sentence] of cases) expect(await run(args)).toEqual({ code: 2, out: '', err: expect.stringMatching(sentence) });

@@ -13,12 +13,20 @@ from unittest import mock
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import chain  # noqa: E402
 import encoding as e  # noqa: E402
+import epoch_points  # noqa: E402
 import payouts  # noqa: E402
 import rules  # noqa: E402
 import verify_epoch  # noqa: E402
 from test_vectors import vectors  # noqa: E402
+
+
+def points_file(header, lines):
+    """The points file of an epoch whose wallets have all their points from quests."""
+    shared = {k: header[k] for k in "epoch formulaVersion pool cap dust points wallets".split()}
+    own = [{"wallet": x["wallet"], "points": x["points"], "sources": {"quest:quest": x["points"]}} for x in lines]
+    first = {"type": "coinop/points/1", "rulesVersion": 2, **shared}
+    return "".join(json.dumps(x) + "\n" for x in [first, *sorted(own, key=lambda x: x["wallet"])])
 
 
 class VerifyEpoch(unittest.TestCase):
@@ -40,14 +48,18 @@ class VerifyEpoch(unittest.TestCase):
                       "dust": v["dust"], "points": sum(x["points"] for x in lines), "wallets": len(lines),
                       "leaves": sum(x["index"] is not None for x in lines), "total": str(total),
                       "undistributed": str(int(v["pool"]) - total), "root": root.hex()}
+            points = points_file(header, lines)
+            shown = {**header, "status": "computed", "expiresAt": None, "settleRequestedAt": None, "onChain": None,
+                     "rulesVersion": 2, "commitSignature": None, "pointsHash": e.sha256(points.encode()).hex()}
+            documents = {"leaves": "".join(json.dumps(x) + "\n" for x in [header, *lines]), "points": points,
+                         "document": json.dumps(shown), "rules": json.dumps({**header, "version": 2})}
             with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as output:
-                leaves, document = os.path.join(folder, "leaves"), os.path.join(folder, "document")
-                with open(leaves, "w", encoding="utf-8") as file:
-                    file.write("".join(json.dumps(x) + "\n" for x in [header, *lines]))
-                with open(document, "w", encoding="utf-8") as file:
-                    json.dump({**header, "status": "computed", "expiresAt": None, "settleRequestedAt": None,
-                               "onChain": None}, file)
-                got = verify_epoch.main([str(epoch), "--leaves", leaves, "--document", document])
+                arguments = [str(epoch)]
+                for name, text in documents.items():
+                    arguments += [f"--{name}", os.path.join(folder, name)]
+                    with open(arguments[-1], "w", encoding="utf-8") as file:
+                        file.write(text)
+                got = verify_epoch.main(arguments)
             self.assertEqual(got, code, output.getvalue())
 
     def test_account(self):
@@ -60,7 +72,6 @@ class VerifyEpoch(unittest.TestCase):
         shown = {"root": "11" * 32, "total": "21", "leaves": 3, "status": "committed", "settleRequestedAt": None,
                  "expiresAt": e.show_instant(1000 * expires), "onChain": {**text, "claims": 2, "claimed": "14",
                  "account": e.base58_encode(address), "vault": e.base58_encode(vault)}}
-        known = bytes.fromhex(verify_epoch.KNOWN_PROGRAM)
         options = argparse.Namespace(rpc="", epoch=20777, **text)
 
         def check(state=1, claimed=14, held=7, marks=5, **changes):
@@ -70,9 +81,7 @@ class VerifyEpoch(unittest.TestCase):
                         page: (key["program"], b"CoinopPg\x01\xff\0\0" + bytes(4) + address + bytes([marks])),
                         vault: (e.key32(payouts.TOKEN), key["mint"] + address + e.le(held, 8) + bytes(93))}
             node = mock.Mock(account=accounts.get, certain=lambda read, _: read())
-            with mock.patch.object(chain, "Node", lambda _: node), \
-                    mock.patch.object(chain, "read_program", lambda *_: (known, 0, 0)):
-                verify_epoch.check_account(options, {**shown, **changes}, amounts, 0)
+            verify_epoch.check_account(options, node, {**shown, **changes}, amounts, 0)
 
         check()
         check(state=2, status="settled")
@@ -80,6 +89,40 @@ class VerifyEpoch(unittest.TestCase):
                     {"state": 2}, {"state": 3}, {"status": "expired"}, {"leaves": 4}, {"status": "settled"}):
             with self.subTest(lie), self.assertRaises(e.Invalid):
                 check(**lie)
+
+    def test_points_file(self):
+        v = vectors("points")
+        data = v["file"].encode()
+        header, points = epoch_points.read_file(data)
+        lines = [{"wallet": w, "points": n, "amount": "1"} for w, n in points.items()]
+        shown = {**{k: header[k] for k in epoch_points.SHARED.split()}, "source": "computed",
+                 "pointsHash": v["pointsHash"]}
+        self.assertEqual(len(data), v["pointsBytes"])
+        epoch_points.check_file(shown, data, lines, [])
+        excluded = [{"wallet": lines[0]["wallet"], "reason": "a bot"}]
+        epoch_points.check_file(shown, data, lines[1:], excluded)
+        for lie in ((shown, data + b"\n", lines, []), ({**shown, "pool": "1"}, data, lines, []),
+                    (shown, data, lines[1:], []), (shown, data, lines, excluded),
+                    (shown, data, [*lines, {**lines[0], "wallet": "another"}], []),
+                    (shown, data, [{**lines[0], "points": 1}, *lines[1:]], [])):
+            with self.assertRaises(e.Invalid):
+                epoch_points.check_file(*lie)
+        for x in v["invalidLines"]:
+            with self.subTest(x["reason"]), self.assertRaises(e.Invalid):
+                epoch_points.read_line(x["line"])
+
+    def test_memos(self):
+        v = vectors("points")
+        shown = {"epoch": v["epoch"], "source": "computed", "pointsHash": v["pointsHash"]}
+        imported = {"epoch": v["epoch"], "source": "import", "pointsHash": None}
+        epoch_points.check_memo(shown, [v["memo"].encode()], v["pointsBytes"])
+        epoch_points.check_memo(imported, [v["importMemo"].encode()], None)
+        epoch_points.check_memo(imported, [], None)
+        cases = [(shown, [m.encode() for m in x["memos"] if m.startswith("coinop:epoch:")]) for x in v["invalidMemos"]]
+        cases += [(imported, [v["memo"].encode()]), ({**shown, "pointsHash": None}, [v["memo"].encode()])]
+        for document, memos in cases:
+            with self.subTest(memos), self.assertRaises(e.Invalid):
+                epoch_points.check_memo(document, memos, v["pointsBytes"])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ import beacon  # noqa: E402
 import bls  # noqa: E402
 import chain  # noqa: E402
 import encoding as e  # noqa: E402
+import payouts  # noqa: E402
 import rules  # noqa: E402
+import verify_epoch  # noqa: E402
 
 VECTORS = os.path.join(HERE, "..", "..", "..", "docs", "verification")
 
@@ -22,6 +24,22 @@ def vectors(name):
     """The content of a file of vectors."""
     with open(os.path.join(VECTORS, name + ".json"), encoding="utf-8") as file:
         return json.load(file)
+
+
+class FakeNode:
+    """A node that has some accounts, each {owner, data} with the data in hex."""
+
+    def __init__(self, accounts):
+        self.accounts = accounts
+
+    def account(self, address):
+        """An account as (owner, data), or None."""
+        found = self.accounts.get(address)
+        return found and (e.key32(found["owner"]), bytes.fromhex(found["data"]))
+
+    def certain(self, read, _began):
+        """What `read` returns."""
+        return read()
 
 
 class Parameters(unittest.TestCase):
@@ -113,7 +131,38 @@ class Rounds(unittest.TestCase):
             self.assertEqual(rules.tie(seed, entry["index"]).hex(), x["tie"])
 
 
+class Json(unittest.TestCase):
+    def test_numbers(self):
+        for v in vectors("json")["numbers"]:
+            with self.subTest(v["text"]):
+                value = e.read_json(v["text"])
+                if v["integer"] is None:
+                    with self.assertRaises(e.Invalid):
+                        e.integer(value, 0, 2**53 - 1)
+                else:
+                    self.assertEqual(e.integer(value, 0, 2**53 - 1), v["integer"])
+
+    def test_canonical_texts(self):
+        for v in vectors("json")["texts"]:
+            self.assertEqual(e.jcs(e.read_json(v["text"])), v["canonical"])
+
+
 class Payouts(unittest.TestCase):
+    def test_transactions(self):
+        v = vectors("transactions")
+        for t in v["transactions"]:
+            with self.subTest(t["name"]):
+                arguments = t["answer"], v["batch"], v["members"], v["treasury"]
+                if t["valid"]:
+                    payouts.check_transaction(*arguments)
+                else:
+                    with self.assertRaises(e.Invalid):
+                        payouts.check_transaction(*arguments)
+
+    def test_token_accounts(self):
+        for v in vectors("accounts")["tokenAccounts"]:
+            self.assertEqual(e.base58_encode(payouts.token_account(v["wallet"], v["mint"])), v["address"])
+
     def test_members_and_memos(self):
         for v in vectors("payouts"):
             self.assertEqual(rules.members_hash(v["members"]).hex(), v["hash"])
@@ -156,6 +205,22 @@ class Accounts(unittest.TestCase):
         self.assertEqual(chain.code_hash(bytes.fromhex(v["programs"]["bytes"])).hex(), v["programs"]["hash"])
 
 
+    def test_deployed_programs(self):
+        v = vectors("accounts")["deployed"]
+        program, data_address = e.key32(v["program"]), e.key32(v["dataAddress"])
+        self.assertEqual(e.program_address([program], chain.UPGRADEABLE), (data_address, v["dataBump"]))
+        for case in v["cases"]:
+            with self.subTest(case["name"]):
+                node = FakeNode({program: case["account"], data_address: case["dataAccount"]})
+                if case["deployed"] is None:
+                    with self.assertRaises(chain.Unreachable):
+                        chain.read_program(node, program)
+                    continue
+                code, is_upgradeable, slot = chain.read_program(node, program)
+                self.assertEqual({"hash": code.hex(), "isUpgradeable": is_upgradeable, "deployedIn": slot or None},
+                                 case["deployed"])
+
+
 class Beacon(unittest.TestCase):
     def test_chains(self):
         facts = vectors("beacon")["chains"]
@@ -191,6 +256,22 @@ class Epochs(unittest.TestCase):
         for i, x in enumerate(v["leaves"]):
             self.assertEqual(leaves[i].hex(), x["leaf"])
             self.assertEqual([s.hex() for s in rules.proof(levels, i)], x["proof"])
+
+    def test_account(self):
+        v = vectors("epochs")
+        a, amounts = v["account"], [int(x["amount"]) for x in v["leaves"]]
+        program, authority, mint = (e.key32(a[k]) for k in ("program", "authority", "mint"))
+        address, bump = e.program_address([b"epoch", authority, mint, e.le(a["epoch"], 8)], program)
+        self.assertEqual((e.base58_encode(address), bump), (a["address"], a["bump"]))
+        self.assertEqual(e.base58_encode(payouts.token_account(a["address"], a["mint"])), a["vault"])
+        node = FakeNode({e.key32(x["address"]): {"owner": a["program"], "data": x["data"]} for x in (a, a["page"])})
+        found, paid, _ = verify_epoch.read_chain(node, address, e.key32(a["vault"]), program, amounts, 0)
+        shown = {k: a[k] for k in ("state", "leaves", "epoch", "expiry", "root")}
+        shown |= {"total": int(a["total"]), "claimed": int(a["claimed"]), "authority": authority, "mint": mint,
+                  "vault": e.key32(a["vault"])}
+        self.assertEqual(found, shown)
+        self.assertEqual(paid, [amounts[i] for i in a["page"]["marked"]])
+        self.assertEqual(sum(paid), int(a["claimed"]))
 
     def test_allocations(self):
         for v in vectors("epochs")["allocations"]:

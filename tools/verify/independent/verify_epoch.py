@@ -7,6 +7,7 @@ import sys
 import time
 
 import chain
+import epoch_points
 import rules
 from chain import Unreachable
 from encoding import (amount, base58_encode, demand, hex_bytes, instant, integer, key32, le, program_address,
@@ -105,8 +106,9 @@ def read_chain(node, address, vault, program, amounts, began):
     raise Unreachable("claims arrive faster than the node answers")
 
 
-def check_account(o, shown, amounts, began):
-    """The account of the epoch, its pages and its vault. `shown` is the document."""
+def check_account(o, node, shown, amounts, began):
+    """The account of the epoch, its pages and its vault. `shown` is the document. Returns the addresses of the account and
+    of the program."""
     c = some(shown["onChain"], ON_CHAIN)
     for field in ("program", "authority", "mint"):
         pin = getattr(o, field)
@@ -115,7 +117,6 @@ def check_account(o, shown, amounts, began):
     address, _ = program_address([b"epoch", authority, mint, le(o.epoch, 8)], program)
     vault = token_account(base58_encode(address), c["mint"])
     demand((key32(c["account"]), key32(c["vault"])) == (address, vault), "account or vault is not the derived address")
-    node = chain.Node(o.rpc)
     found, paid, tokens = read_chain(node, address, vault, program, amounts, began)
     expires = shown["expiresAt"] and instant(shown["expiresAt"]) / 1000
     for field, value in (("epoch", o.epoch), ("root", shown["root"]), ("total", int(shown["total"])), ("vault", vault),
@@ -130,6 +131,11 @@ def check_account(o, shown, amounts, began):
                "the vault is not that of the epoch")
         held = int.from_bytes(tokens[1][64:72], "little")
         demand(held >= found["total"] - found["claimed"], "the vault holds too little")
+    return address, program
+
+
+def check_program(node, program):
+    """The program is the known one."""
     code, _, _ = chain.read_program(node, program)
     if code.hex() != KNOWN_PROGRAM:
         raise Unreachable(f"the program is not known ({code.hex()})")
@@ -149,23 +155,33 @@ def check_state(found, shown):
 def verify(o, get, report):
     """The checks."""
     began = time.time()
-    shown = some(get(o.document, ""), "epoch status")
+    shown = some(read_json(get(o.document, f"/api/rewards/epoch/{o.epoch}")), "epoch status")
     if shown["status"] == "computing":
         raise Unreachable("the house is still computing it")
-    some(shown, HEADER + " status expiresAt settleRequestedAt onChain")
+    some(shown, HEADER + " status expiresAt settleRequestedAt onChain rulesVersion pointsHash commitSignature")
     demand(shown["status"] in ("empty", "computed", "committed", "expired", "settled"), "unknown status")
-    header, *lines = get(o.leaves, "/leaves")
+    path = f"/api/rewards/epoch/{o.epoch}/leaves"
+    header, *lines = [read_json(line) for line in get(o.leaves, path).strip().split(b"\n")]
     demand(check_header(shown, o.epoch) == check_header(header, o.epoch), "the first line differs from the document")
     amounts = check_lines(header, lines)
     report.notes.append(f"the day is {datetime.date(1970, 1, 1) + datetime.timedelta(days=o.epoch)}")
-    report.words.append("all amounts" if header["source"] == "import" else "the points of the wallets, and the rules")
+    length = None
+    if header["source"] == "import":
+        demand(shown["pointsHash"] is None, "an import has no points file")
+        report.words.append("all amounts")
+    else:
+        length = report.run("points", epoch_points.check, o, get, shown, lines)
+        report.words.append("that the wallets earned their points from these sources, and that these rules applied")
     report.words += [f"the {f}, which is not pinned" for f in ("program", "authority", "mint") if not getattr(o, f)]
     if shown["onChain"] is None:
         demand(shown["status"] not in ("committed", "expired"), "committed, but not on the chain")
         return
     if not o.rpc:
         raise Unreachable("give --rpc")
-    check_account(o, shown, amounts, began)
+    node = chain.Node(o.rpc)
+    address, program = check_account(o, node, shown, amounts, began)
+    report.run("memo", epoch_points.check_opening, node, shown, length, program, address)
+    check_program(node, program)
 
 
 def main(arguments=None):
@@ -177,23 +193,25 @@ def main(arguments=None):
     add("--house", help="URL of the service, to which /api/rewards/epoch/… is appended; otherwise give files")
     add("--document", help="file of /api/rewards/epoch/{epoch}")
     add("--leaves", help="file of /api/rewards/epoch/{epoch}/leaves")
+    add("--points", help="file of /api/rewards/epoch/{epoch}/points")
+    add("--rules", help="file of /api/rewards/rules/{version}")
+    add("--exclusions", help="file of /api/rewards/epoch/{epoch}/exclusions")
     add("--rpc", help="address of your own Solana node")
     for option in ("program", "authority", "mint"):
         add(f"--{option}", help=f"the {option} of the rewards, if you know it from elsewhere")
     o = parser.parse_args(arguments)
     report = Report()
 
-    def get(path, end):
-        if path:
-            data = read_file(path)
-        elif o.house:
-            url = f"{o.house.rstrip('/')}/api/rewards/epoch/{o.epoch}{end}"
-            status, data = chain.fetch(url)
-            if status != 200:
-                raise Unreachable(f"{url} answers {status}")
-        else:
+    def get(file, path):
+        if file:
+            return read_file(file)
+        if not o.house:
             raise Unreachable("neither --house nor a file is given")
-        return [read_json(line) for line in data.strip().split(b"\n")] if end else read_json(data)
+        url = o.house.rstrip("/") + path
+        status, data = chain.fetch(url)
+        if status != 200:
+            raise Unreachable(f"{url} answers {status}")
+        return data
 
     report.run("epoch", verify, o, get, report)
     return report.show()

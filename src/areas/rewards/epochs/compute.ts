@@ -7,11 +7,16 @@ import type { Remote } from '#platform/threads/worker-thread.ts';
 import type { BuildResult, BuiltTree, EpochBuilder } from '../build/builder.ts';
 import { buildFromPages } from '../build/open.ts';
 import { closeImport, findBuildingImport } from '../import/rows.ts';
+import { checkImportedWallets } from '../import/unclaimable.ts';
 import { build } from '../query-builder.ts';
+import { storeReplaced } from '../review/allocations.ts';
+import { applyBans, applyGates, selectExcluded } from '../review/exclusions.ts';
+import type { Gates } from '../review/gates.ts';
 import { allocationRules } from '../rules.ts';
 import type { EpochSource } from './epochs.ts';
-import { storeLeaves, storeTree } from './leaf-store.ts';
+import { type AllocationKey, storeLeaves, storeTree } from './leaf-store.ts';
 import { onComputed } from './on-computed.ts';
+import { type EpochRules, savePointsFile, storePointsFile } from './points-file.ts';
 import { pagesOfImport, pointsOfDay, type WalletPage } from './snapshot.ts';
 
 /**
@@ -20,12 +25,13 @@ import { pagesOfImport, pointsOfDay, type WalletPage } from './snapshot.ts';
  */
 const EMPTY_DAY_GRACE = '10 minutes';
 
-interface EpochToCompute {
+interface EpochToCompute extends EpochRules, Gates {
   source: EpochSource;
-  pool: string;
-  cap: string | null;
-  dust: string;
+  /** Number of the allocation to compute, from 1. */
+  allocation: number;
   settleRequested: boolean;
+  /** Whether the points file is stored already. */
+  hasPointsFile: boolean;
   closed: boolean;
 }
 
@@ -33,12 +39,16 @@ interface EpochToCompute {
 export const IS_DAY_CLOSED = `case when exists (select from closed_periods c where c.period = 'day' and c.bucket = e.epoch) then true
   else app_now() > to_timestamp((e.epoch + 1) * 86400.0) + interval '${EMPTY_DAY_GRACE}' and not exists (select from ledger l where l.day = e.epoch) end`;
 
-// With `skip locked`, a second worker finds no row and stops. So only one worker computes an epoch at a time.
+// With `skip locked`, a second worker finds no row and stops. So only one worker computes an epoch at a time. The allocation is computed anew while the
+// exclusions have changes that the allocation in force does not include.
 const lockEpoch = statement<EpochToCompute>(
   'lock_epoch_to_compute',
-  `select source, pool::text, cap::text, dust::text, settle_requested_at is not null as "settleRequested",
-     ${IS_DAY_CLOSED} as closed
-   from epochs e where epoch = $1 and state = 'computing' for update of e skip locked`,
+  `select source, pool::text, cap::text, dust::text, formula as "formulaVersion", rules_version as "rulesVersion",
+     settle_requested_at is not null as "settleRequested", points_hash is not null as "hasPointsFile",
+     min_play_days as "minPlayDays", min_accepted_scores as "minAcceptedScores",
+     case when state = 'computing' then allocation else allocation + 1 end as allocation, ${IS_DAY_CLOSED} as closed
+   from epochs e where epoch = $1 and (state = 'computing' or state in ('computed', 'empty') and exclusions_changed_at is not null)
+   for update of e skip locked`,
 );
 const analyze = { text: 'analyze reward_leaves, reward_trees' };
 /**
@@ -55,21 +65,36 @@ interface ComputeResult {
 }
 
 /**
- * Computes and stores the amounts, the leaves and the Merkle tree of an epoch in the state `computing`. Does nothing while the day is not closed. One
- * database transaction stores all data, so a crash stores nothing. If two workers call this function at the same time, only one of them computes the
- * epoch.
+ * Computes and stores the amounts, the leaves, the Merkle tree and the points file of an epoch in the state `computing`, or of an epoch whose exclusions
+ * changed; the points file is stored once. Does nothing while the day is not closed. One database transaction stores all data except the file, so a crash
+ * stores nothing else. If two workers call this function at the same time, only one of them computes the epoch.
  */
 export async function computeEpoch(app: App, epoch: number): Promise<void> {
   const begin = performance.now();
+  await checkImportedWallets(app, epoch);
   const result = await app.tx(async (tx): Promise<ComputeResult | null> => {
     const row = (await tx.query(lockEpoch, [epoch]))[0];
     if (!row) return null;
     if (row.source === 'import') return await computeImport(app, tx, epoch, row);
     if (!row.closed) return null;
-    return await buildFromPages(pointsOfDay(tx, epoch), async (builder, pages) => {
-      const allocated = await builder.allocate(allocationRules(row));
-      return await storeEpoch(tx, { epoch, ...row }, builder, pages, { ...allocated, points: String(allocated.points) });
-    });
+    const { allocation } = row;
+    if (allocation === 1) await applyGates(tx, epoch, row);
+    else await storeReplaced(tx, epoch);
+    await applyBans(tx, epoch, allocation);
+    // Uses a second connection, so that the file is stored while the amounts are computed.
+    const storing = row.hasPointsFile ? null : storePointsFile(app, epoch, row);
+    storing?.catch(() => undefined);
+    try {
+      const stored = await buildFromPages(pointsOfDay(tx, epoch, selectExcluded(epoch, allocation)), async (builder, pages) => {
+        const allocated = await builder.allocate(allocationRules(row));
+        const reviewHours = allocation === 1 ? app.config.reviewHours : null;
+        return await storeEpoch(tx, { epoch, reviewHours, ...row }, builder, pages, { ...allocated, points: String(allocated.points) });
+      });
+      if (storing) await savePointsFile(tx, epoch, storing);
+      return stored;
+    } finally {
+      await Promise.allSettled([storing]);
+    }
   });
   if (!result) return;
   app.log.info({ epoch, ...result, total: String(result.total), ms: Math.round(performance.now() - begin) }, 'an epoch is computed');
@@ -91,16 +116,25 @@ async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToComput
       app.log.warn({ epoch, root }, 'an import is refused because the announced root differs from the computed root');
       return null;
     }
-    const stored = await storeEpoch(tx, { epoch, ...row }, builder, pages, { ...sums, points: null, ...(tree === undefined ? {} : { tree }) });
+    const stored = await storeEpoch(tx, { epoch, reviewHours: null, ...row }, builder, pages, {
+      ...sums,
+      points: null,
+      ...(tree === undefined ? {} : { tree }),
+    });
     await closeImport(tx, imported.id, 'done');
     return stored;
   });
 }
 
-/** Stores the leaves and the Merkle tree of an epoch, and sets its state to `computed`, or to `empty` when it has no leaves. */
+interface EpochToStore extends AllocationKey, Pick<EpochToCompute, 'source' | 'pool' | 'settleRequested'> {
+  /** Duration of the review that begins with this allocation, hours; null when the allocation begins no review. */
+  readonly reviewHours: number | null;
+}
+
+/** Stores the leaves and the Merkle tree of an allocation, and sets the state of its epoch to `computed`, or to `empty` when it has no leaves. */
 async function storeEpoch(
   tx: Tx,
-  { epoch, source, pool, settleRequested }: Pick<EpochToCompute, 'source' | 'pool' | 'settleRequested'> & { epoch: number },
+  { epoch, allocation, source, pool, settleRequested, reviewHours }: EpochToStore,
   builder: Remote<EpochBuilder>,
   pages: readonly WalletPage[],
   built: BuildResult & { points: string | null; tree?: BuiltTree | null },
@@ -110,19 +144,29 @@ async function storeEpoch(
   // The builder builds the tree while the database stores the leaves.
   const buildingTree = built.tree === undefined ? builder.tree(epoch) : Promise.resolve(built.tree);
   buildingTree.catch(() => undefined);
-  await storeLeaves(tx, epoch, source, pages, builtPages);
+  await storeLeaves(tx, { epoch, allocation }, source, pages, builtPages);
   const tree = await buildingTree;
-  if (tree) await storeTree(tx, epoch, tree);
+  if (tree) await storeTree(tx, { epoch, allocation }, tree);
   const root = tree && Buffer.from(tree.root);
   const state = leaves > 0 ? 'computed' : 'empty';
   const undistributed = String(BigInt(pool) - total);
   const sums = { wallets, leaves, points, total: String(total), undistributed };
+  const review = reviewHours === null ? {} : { review_ends_at: sql<string>`app_now() + make_interval(hours => ${reviewHours}::int)` };
   const finish = build
     .updateTable('epochs')
-    .set({ state, root, ...sums, computed_at: sql`app_now()` })
+    .set({ state, root, ...sums, allocation, computed_at: sql`app_now()`, exclusions_changed_at: null, ...review })
     .where('epoch', '=', epoch)
     .returning('epoch');
   if ((await run(tx, finish)).length === 0) throw new Error(`epoch ${epoch} does not exist any more`);
-  await onComputed(tx, { epoch, state, leaves, total: String(total), undistributed, root: root?.toString('hex') ?? null, settleRequested });
+  await onComputed(tx, {
+    epoch,
+    allocation,
+    state,
+    leaves,
+    total: String(total),
+    undistributed,
+    root: root?.toString('hex') ?? null,
+    settleRequested,
+  });
   return { wallets, leaves, total };
 }

@@ -37,10 +37,13 @@ const epochs = build
   .select(['e.epoch', 'e.source', 'e.pool', 'e.cap', 'e.dust', 'e.expiry_days as expiryDays', 'e.rules_version as rulesVersion'])
   .select(['e.formula as formulaVersion', 'e.wallets', 'e.leaves', 'e.total', 'e.undistributed', 'e.commit_signature as commitSignature'])
   .select([iso('e.computed_at').as('computedAt'), iso('e.committed_at').as('committedAt'), iso('e.expires_at').as('expiresAt')])
+  .select(['e.allocation', 'e.min_play_days as minPlayDays', 'e.min_accepted_scores as minAcceptedScores'])
+  .select([iso('e.review_ends_at').as('reviewEndsAt'), sql<boolean>`e.exclusions_changed_at is not null`.as('allocationPending')])
   .select([iso('e.settle_requested_at').as('settleRequestedAt'), iso('e.settled_at').as('settledAt'), isoInstant('e.created_at').as('createdAt')])
   .select(({ cast }) => [
     cast<number | null>('e.points', 'float8').as('points'),
     sql<string | null>`encode(e.root, 'hex')`.as('root'),
+    sql<string | null>`encode(e.points_hash, 'hex')`.as('pointsHash'),
     sql<EpochState>`${sql.raw(STATUS)}`.as('status'),
     // Null until the transaction that opens the epoch on the chain is finalized.
     sql<EpochOnChain | null>`${sql.raw(ON_CHAIN)}`.as('onChain'),
@@ -54,6 +57,10 @@ const selectEpoch = prepared('select_epoch', epochs.where('e.epoch', '=', placeh
 export async function readEpoch(db: Queryable, epoch: number): Promise<Epoch | null> {
   return (await db.query(selectEpoch, [epoch]))[0] ?? null;
 }
+
+/** Returns whether the allocation of an epoch can still be replaced by another one. The allocation of an imported epoch never changes. */
+export const mayChange = ({ source, status }: Pick<Epoch, 'source' | 'status'>): boolean =>
+  source === 'computed' && (status === 'computing' || status === 'computed' || status === 'empty');
 
 /**
  * Returns one page of epochs in the order of their numbers, and the total number of epochs.
@@ -73,8 +80,8 @@ export async function listEpochs(
 
 const insertEpochs = statement<{ epoch: number }>(
   'insert_epochs',
-  `insert into epochs (epoch, source, pool, cap, dust, expiry_days, rules_version, formula)
-   select epoch, $2, $3::numeric, $4::numeric, $5::numeric, $6, $7, ${FORMULA} from unnest($1::int[]) as d(epoch) order by epoch
+  `insert into epochs (epoch, source, pool, cap, dust, expiry_days, rules_version, min_play_days, min_accepted_scores, formula)
+   select epoch, $2, $3::numeric, $4::numeric, $5::numeric, $6, $7, $8::smallint, $9::int, ${FORMULA} from unnest($1::int[]) as d(epoch) order by epoch
    on conflict do nothing returning epoch`,
 );
 
@@ -85,8 +92,8 @@ const insertEpochs = statement<{ epoch: number }>(
  */
 export async function createEpochs(tx: Tx, epochs: readonly number[], source: EpochSource, under?: StoredRules): Promise<number[]> {
   const { rules, version } = under ?? (await readRules(tx));
-  const { pool, cap, dust, expiryDays } = rules;
-  const created = await tx.query(insertEpochs, [epochs, source, pool, cap, dust, expiryDays, version]);
+  const { pool, cap, dust, expiryDays, minPlayDays, minAcceptedScores } = rules;
+  const created = await tx.query(insertEpochs, [epochs, source, pool, cap, dust, expiryDays, version, minPlayDays, minAcceptedScores]);
   return created.map(({ epoch }) => epoch);
 }
 

@@ -18,14 +18,20 @@ const PAGE_WALLETS = 16_384;
  */
 export const COUNTED = `mode = 'regular' and rewards and kind <> 'conversion'`;
 
+/** Returns an SQL expression for the counted points of a wallet on a day; null when it has none. The arguments are SQL expressions. */
+export const pointsOn = (day: string, wallet: string): string =>
+  `(select sum(points) from ledger where wallet = ${wallet} and at >= to_timestamp(${day} * 86400.0) and at < to_timestamp((${day} + 1) * 86400.0)
+      and day = ${day} and ${COUNTED})`;
+
 /** Raises the memory limit of the transaction, so that PostgreSQL sorts the wallets of a day without temporary files. */
-const memory = statement('snapshot_memory', `set local work_mem = '64MB'`);
-const openDayCursor = (day: number) => ({
+export const raiseMemory = statement('snapshot_memory', `set local work_mem = '64MB'`);
+const openDayCursor = (day: number, excluded: string) => ({
   text: `declare day_points no scroll cursor for
     select string_agg(wallet, ',' order by wallet) as wallets, string_agg(points::text, ',' order by wallet) as values
     from (select wallet, points, (row_number() over (order by wallet) - 1) / ${PAGE_WALLETS} as page
           from (select wallet, sum(points)::int8 as points from ledger where day = ${Math.trunc(day)} and ${COUNTED}
-                group by wallet having sum(points) > 0) w) p
+                group by wallet having sum(points) > 0) w
+          where not exists (select from (${excluded}) x where x.wallet = w.wallet)) p
     group by page order by page`,
 });
 const fetchPage = { text: 'fetch 1 from day_points' };
@@ -34,10 +40,11 @@ const closeCursor = { text: 'close day_points' };
 /**
  * Yields the wallets with more than 0 points on a day, in ascending order of their addresses. All pages come from the same database snapshot.
  * Precondition: the caller runs no other query in the transaction until the iteration ends.
+ * @param excluded query for the wallets that are left out
  */
-export async function* pointsOfDay(tx: Tx, day: number): AsyncGenerator<WalletPage> {
-  await tx.query(memory);
-  await tx.query(openDayCursor(day));
+export async function* pointsOfDay(tx: Tx, day: number, excluded: string): AsyncGenerator<WalletPage> {
+  await tx.query(raiseMemory);
+  await tx.query(openDayCursor(day, excluded));
   // Fetches the next page while the caller works on the current page.
   let next = tx.query<WalletPage>(fetchPage);
   for (;;) {

@@ -1,11 +1,10 @@
 import { computeEpoch } from '#jobs/epochs.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { readRules } from '../config.ts';
-import { build } from '../query-builder.ts';
+import { sweepReviews } from '../review/sweep.ts';
 import { IS_DAY_CLOSED } from './compute.ts';
 import { createEpochs, currentDay, readEpoch } from './epochs.ts';
 
@@ -38,9 +37,15 @@ const selectDue = statement<{ epoch: number }>(
    where c.period = 'day' and not exists (select from epochs e where e.epoch = c.bucket) order by c.bucket limit ${MAX_PER_SWEEP}`,
 );
 
+const selectUnfinished = statement<{ epoch: number }>(
+  'select_unfinished_epochs',
+  `select epoch from epochs where state = 'computing' or state in ('computed', 'empty') and exclusions_changed_at is not null
+   order by state = 'computing', epoch limit ${MAX_PER_SWEEP}`,
+);
+
 /**
- * Creates the epochs of closed days, oldest day first. Also enqueues the computation of epochs that are in the state `computing`, because their
- * earlier job may be lost.
+ * Creates the epochs of closed days, oldest day first, and looks after the reviews. Also enqueues the computation of epochs that are in the state
+ * `computing` or whose exclusions changed, because their earlier job may be lost.
  */
 export async function sweepEpochs(app: App): Promise<void> {
   await app.tx(async (tx) => {
@@ -54,7 +59,7 @@ export async function sweepEpochs(app: App): Promise<void> {
         );
       }
     }
-    const unfinished = build.selectFrom('epochs').select('epoch').where('state', '=', 'computing').orderBy('epoch').limit(MAX_PER_SWEEP);
-    for (const { epoch } of await run(tx, unfinished)) tx.enqueue(computeEpoch, { epoch });
+    await sweepReviews(tx);
+    for (const { epoch } of await tx.query(selectUnfinished)) tx.enqueue(computeEpoch, { epoch });
   });
 }
