@@ -10,7 +10,7 @@ import { Chain } from './cluster/chain.ts';
 import { type Funding, foundDraws, fund, genesis } from './cluster/genesis.ts';
 import { LocalnetControl } from './control/control.ts';
 import { CommandError } from './control/control-routes.ts';
-import { Faults, submitWithFaults } from './control/faults.ts';
+import { deliver, Faults } from './control/faults.ts';
 import type { LocalnetServices } from './control/services.ts';
 import { lock } from './lock.ts';
 import { keysOf, type LocalnetKeys } from './role-keys.ts';
@@ -105,7 +105,8 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     second: new Node('second', chain),
     faucet: handleFaucet,
   };
-  for (const node of [services.first, services.second]) node.submit = (tx) => submitWithFaults(node, services.faults, tx);
+  const nodes = [services.first, services.second];
+  for (const node of nodes) node.submit = (tx) => deliver(node, nodes, services.faults, tx);
   const { url, close: closeFirst } = await serve(services, host, port);
   const { url: secondUrl, close: closeSecond } = await serveSecond(services, host, options.secondPort ?? 0).catch(async (error: unknown) => {
     await closeFirst();
@@ -141,7 +142,7 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
       if (await genesis(node, keys)) chain.clock.advance(finalizedAfter + 1);
       if (await foundDraws(node, keys, { chainHash, period: Math.floor(period), genesis: genesisTime })) chain.clock.advance(finalizedAfter + 1);
     }
-    if (options.creditsPerSecond !== undefined) for (const { limit } of [services.first, services.second]) limit.set(options.creditsPerSecond);
+    if (options.creditsPerSecond !== undefined) for (const { limit } of nodes) limit.set(options.creditsPerSecond);
   } catch (error) {
     await shutDown();
     throw error;

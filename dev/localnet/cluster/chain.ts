@@ -49,7 +49,10 @@ interface ScheduledAction {
   readonly act: (slot: number) => void;
 }
 
-/** The simulated Solana cluster. Both RPC nodes of the localnet share this cluster's slot clock, accounts and ledger. */
+/**
+ * The simulated Solana cluster. Both RPC nodes of the localnet share this cluster's slot clock, accounts and ledger, until the command `split` gives the
+ * second node a copy of the accounts and the ledger.
+ */
 export class Chain {
   readonly svm = new Svm();
   readonly accounts: Accounts;
@@ -62,22 +65,45 @@ export class Chain {
   readonly #journal: Journal;
   #scheduled: ScheduledAction[] = [];
 
-  constructor(options: ChainOptions) {
+  /** @param source the chain of which the new one is a copy with its own accounts and ledger and the same slot clock; undefined: a chain of its own */
+  constructor(options: ChainOptions, source?: Chain) {
     this.options = options;
     this.hashes = new Blockhashes(options.seed);
     this.accounts = new Accounts((key, slot) => (key === CLOCK_SYSVAR ? clockSysvar(this.clock, slot, this.svm.slotsPerEpoch) : this.svm.get(key)));
     const anchors: Anchor[] = [];
     const replay = (entry: unknown, position: JournalPosition) => this.#replay(entry as JournalEntry, position, anchors);
     this.#journal = options.journalPath === undefined ? memoryJournal() : openJournal(options.journalPath, replay);
-    if (anchors.length === 0) {
-      anchors.push(...firstAnchors(options.slotMs));
-      for (const anchor of anchors) this.#append({ t: 'clock', anchor });
-    } else this.#restore(this.accounts.keys());
-    this.clock = new SlotClock(anchors, (anchor) => this.#append({ t: 'clock', anchor }));
-    if (this.clock.paused) this.clock.resume();
-    if (this.clock.slotMs !== options.slotMs) this.clock.setSlotMs(options.slotMs);
+    if (source) {
+      source.#journal.replay((entry) => replay(entry, this.#append(entry as JournalEntry)));
+      this.#restore(this.accounts.keys());
+      this.clock = source.clock;
+    } else {
+      this.clock = this.#startClock(anchors);
+    }
     this.bank = new Bank({ svm: this.svm, accounts: this.accounts, clock: this.clock, hashes: this.hashes });
     this.faucet = new Faucet(this, options.seed);
+  }
+
+  /** Returns a copy in memory of the accounts and the ledger, with the same slot clock. */
+  copy(): Chain {
+    return new Chain({ ...this.options, journalPath: undefined }, this);
+  }
+
+  /** Gives all later blocks other hashes than those of every other copy of this chain. */
+  forkHashes(): void {
+    this.hashes.addFork({ from: this.tick() + 1, to: Number.MAX_SAFE_INTEGER, id: 1_000_000 + this.hashes.forks });
+  }
+
+  /** Starts the slot clock at the given anchors, or at the first slot if there are none. */
+  #startClock(anchors: Anchor[]): SlotClock {
+    if (anchors.length === 0) {
+      anchors.push(...firstAnchors(this.options.slotMs));
+      for (const anchor of anchors) this.#append({ t: 'clock', anchor });
+    } else this.#restore(this.accounts.keys());
+    const clock = new SlotClock(anchors, (anchor) => this.#append({ t: 'clock', anchor }));
+    if (clock.paused) clock.resume();
+    if (clock.slotMs !== this.options.slotMs) clock.setSlotMs(this.options.slotMs);
+    return clock;
   }
 
   /**

@@ -8,14 +8,24 @@ export type JournalPosition = { readonly at: number; readonly length: number } |
 export interface Journal {
   append(entry: object): JournalPosition;
   read(position: JournalPosition): unknown;
+  /** Calls a function with each entry, from the oldest to the newest. */
+  replay(take: (entry: unknown) => void): void;
   close(): void;
 }
 
 /** Returns a journal that exists only in memory. */
 export function memoryJournal(): Journal {
+  const entries: Buffer[] = [];
   return {
-    append: (entry) => ({ bytes: Buffer.from(JSON.stringify(entry)) }),
+    append(entry) {
+      const bytes = Buffer.from(JSON.stringify(entry));
+      entries.push(bytes);
+      return { bytes };
+    },
     read: (position) => JSON.parse(('bytes' in position ? position.bytes : Buffer.alloc(0)).toString()),
+    replay(take) {
+      for (const bytes of entries) take(JSON.parse(bytes.toString()));
+    },
     close() {},
   };
 }
@@ -43,6 +53,9 @@ export function openJournal(path: string, replay: (entry: unknown, position: Jou
       const line = Buffer.alloc(position.length);
       readSync(file, line, 0, position.length, position.at);
       return JSON.parse(line.toString().slice(9));
+    },
+    replay(take) {
+      readAll(path, take);
     },
     close() {
       fsyncSync(file);

@@ -73,6 +73,17 @@ export const COMMANDS = {
   fork: z.strictObject({ signature: z.string() }),
   lag: z.strictObject({ node: node.default('first'), slots: slots.max(MAX_LAG_SLOTS) }),
   /**
+   * Separates the second node from the cluster.
+   * - `stopped`: the node shows no block after the current one, so it falls further and further behind
+   * - `apart`: the node has its own accounts and ledger. A transaction that either node receives lands in both ledgers, unless a fault (`drop`, `late`,
+   *   `fork`) that is limited to one node affects it. Both ledgers have the same slots and block hashes
+   * - `forked`: as `apart`, but later blocks have other hashes, so a transaction with a later blockhash lands only where the hash is from
+   * An airdrop lands only in the ledger of the node that receives the request.
+   */
+  split: z.strictObject({ how: z.enum(['stopped', 'apart', 'forked']) }),
+  /** Ends the separation: the second node shows the first node's ledger, and transactions that landed only in its own ledger disappear. */
+  rejoin: z.strictObject({}),
+  /**
    * Makes a false statement of a node about a transaction, or about every transaction if `signature` is missing: the transaction does not exist
    * (`denied`), failed, or succeeded. `truth` ends the statement. Accounts are not affected.
    */
@@ -85,7 +96,8 @@ export const COMMANDS = {
   }),
   /** Deletes the history of a node before the slot `before`, or its whole history if `before` is missing. */
   purge: z.strictObject({ node: node.default('first'), before: slots.optional() }),
-  accounts: z.strictObject({ accounts: z.array(AccountUpdate).min(1).max(10_000) }),
+  /** Writes accounts, in the ledgers of all nodes or of one node. */
+  accounts: z.strictObject({ accounts: z.array(AccountUpdate).min(1).max(10_000), node: node.optional() }),
   freeze: z.strictObject({ tokenAccount: address, frozen: z.boolean() }),
   /** Adds `count` transactions of a stranger to the current block. Each names all of the addresses. */
   strangers: z.strictObject({ addresses: z.array(address).min(1).max(30), count: z.number().int().min(1).max(10_000) }),

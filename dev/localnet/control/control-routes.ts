@@ -14,7 +14,7 @@ export class CommandError extends Error {}
 /** Runs a command of the control endpoint. @throws CommandError */
 export function runCommand(services: LocalnetServices, name: string, body: unknown): object {
   if (!Object.hasOwn(COMMANDS, name)) throw new CommandError(`no such command: ${name}`);
-  services.chain.tick();
+  for (const chain of chainsOf(services)) chain.tick();
   return ACTIONS[name as CommandName](services, body) ?? {};
 }
 
@@ -29,6 +29,9 @@ function command<T>(schema: z.ZodType<T>, act: (services: LocalnetServices, orde
 }
 
 const nodeOf = (services: LocalnetServices, name: NodeName) => (name === 'first' ? services.first : services.second);
+
+/** Returns the different chains of the nodes; the first one is the cluster's chain. */
+const chainsOf = ({ chain, second }: LocalnetServices): Chain[] => [...new Set([chain, second.chain])];
 
 const STATEMENTS: Readonly<Record<'denied' | 'failed' | 'succeeded', Statement>> = {
   denied: null,
@@ -48,14 +51,23 @@ const ACTIONS: Readonly<Record<CommandName, Action>> = {
     const offset = 'offsetMs' in time ? time.offsetMs : Date.parse(time.at) - Date.now();
     return changeClock(chain, () => chain.clock.setOffset(offset));
   }),
-  fork: command(COMMANDS.fork, ({ chain }, { signature }) => {
-    if (!chain.fork(signature)) throw new CommandError('signature must be that of a landed transaction whose block is not finalized');
+  fork: command(COMMANDS.fork, (services, { signature }) => {
+    const forked = chainsOf(services).map((chain) => chain.fork(signature));
+    if (!forked.includes(true)) throw new CommandError('signature must be that of a landed transaction whose block is not finalized');
     return undefined;
   }),
   lag: command(COMMANDS.lag, (services, { node, slots }) => {
     nodeOf(services, node).lag = slots;
     return undefined;
   }),
+  split: command(COMMANDS.split, ({ chain, second }, { how }) => {
+    if (second.chain !== chain) throw new CommandError('the second node is separated already; rejoin it first');
+    second.chain = chain.copy();
+    if (how === 'stopped') second.stoppedAt = chain.tick();
+    if (how === 'forked') second.chain.forkHashes();
+    return undefined;
+  }),
+  rejoin: command(COMMANDS.rejoin, (services) => rejoin(services)),
   claim: command(COMMANDS.claim, (services, { node, signature = EVERY_TRANSACTION, says }) => {
     const { statements } = nodeOf(services, node);
     if (says === 'truth') statements.delete(signature);
@@ -70,18 +82,21 @@ const ACTIONS: Readonly<Record<CommandName, Action>> = {
     nodeOf(services, node).firstSlot = before ?? services.chain.tick() + 1;
     return undefined;
   }),
-  accounts: command(COMMANDS.accounts, ({ chain }, { accounts }) => {
+  accounts: command(COMMANDS.accounts, (services, { accounts, node }) => {
     const read = accounts.map(readAccount);
     try {
-      chain.setAccounts(read);
+      for (const chain of node === undefined ? chainsOf(services) : [nodeOf(services, node).chain]) chain.setAccounts(read);
     } catch (error) {
       throw new CommandError(`the SVM refused the accounts: ${error instanceof Error ? error.message : 'unknown'}`);
     }
     return undefined;
   }),
-  freeze: command(COMMANDS.freeze, ({ chain }, { tokenAccount, frozen }) => freeze(chain, keyOf(tokenAccount), frozen)),
-  strangers: command(COMMANDS.strangers, ({ chain }, { addresses, count }) => {
-    addStrangers(chain, addresses.map(keyOf), count);
+  freeze: command(COMMANDS.freeze, (services, { tokenAccount, frozen }) => {
+    for (const chain of chainsOf(services)) freeze(chain, keyOf(tokenAccount), frozen);
+    return undefined;
+  }),
+  strangers: command(COMMANDS.strangers, (services, { addresses, count }) => {
+    for (const chain of chainsOf(services)) addStrangers(chain, addresses.map(keyOf), count);
     return undefined;
   }),
   beacon: command(COMMANDS.beacon, ({ beacon, chain }, how) => {
@@ -102,6 +117,7 @@ function clear(services: LocalnetServices, id: number | undefined): undefined {
   const { chain, faults, beacon, first, second } = services;
   faults.clear(id);
   if (id !== undefined) return;
+  rejoin(services);
   chain.cancelScheduled();
   for (const node of [first, second]) {
     Object.assign(node, { lag: 0, firstSlot: 0 });
@@ -111,6 +127,11 @@ function clear(services: LocalnetServices, id: number | undefined): undefined {
   Object.assign(beacon, { stoppedAt: null, delayMs: 0, wrong: false });
   if (chain.clock.paused) chain.clock.resume();
   if (chain.clock.offset !== 0) chain.clock.setOffset(0);
+}
+
+function rejoin({ chain, second }: LocalnetServices): undefined {
+  second.chain = chain;
+  second.stoppedAt = null;
 }
 
 function statusOf({ chain, faults, first, second }: LocalnetServices): ClusterStatus {
@@ -141,7 +162,7 @@ function readAccount({ address, account }: z.output<typeof AccountUpdate>): [Key
 }
 
 /** Freezes or thaws a token account: writes its state byte (offset 108). */
-function freeze(chain: Chain, key: Key, frozen: boolean): undefined {
+function freeze(chain: Chain, key: Key, frozen: boolean): void {
   const account = chain.accounts.newest(key);
   if (!account || !tokenAccountOf(account)) throw new CommandError('tokenAccount must be an existing token account');
   const data = new Uint8Array(account.data);

@@ -35,7 +35,7 @@ export class LocalnetControl {
   }
 
   /**
-   * Ends all faults: removes fault rules, lags, beacon faults and the clock offset, restores purged history, and resumes a paused clock. Transactions
+   * Ends all faults: removes fault rules, lags, separations, beacon faults and the clock offset, restores purged history, and resumes a paused clock. Transactions
    * that a fault delayed never land.
    */
   clear(): Promise<void> {
@@ -84,6 +84,16 @@ export class LocalnetControl {
     return this.#run('lag', { slots, node });
   }
 
+  /** Separates the second node from the cluster; see the command `split`. */
+  split(how: Command<'split'>['how']): Promise<void> {
+    return this.#run('split', { how });
+  }
+
+  /** Ends the separation of the second node. */
+  rejoin(): Promise<void> {
+    return this.#run('rejoin', {});
+  }
+
   /** Makes a false statement of a node about a transaction, or about every transaction. `truth` ends the statement. */
   claim(says: Command<'claim'>['says'], signature?: string, node: 'first' | 'second' = 'second'): Promise<void> {
     return this.#run('claim', { node, says, ...(signature === undefined ? {} : { signature }) });
@@ -99,9 +109,9 @@ export class LocalnetControl {
     return this.#run('purge', { node, ...(before === undefined ? {} : { before }) });
   }
 
-  /** Sets the states of accounts without a transaction. */
-  setAccounts(accounts: Command<'accounts'>['accounts']): Promise<void> {
-    return this.#run('accounts', { accounts });
+  /** Sets the states of accounts without a transaction, in the ledgers of all nodes or of one node. */
+  setAccounts(accounts: Command<'accounts'>['accounts'], node?: 'first' | 'second'): Promise<void> {
+    return this.#run('accounts', { accounts, ...(node === undefined ? {} : { node }) });
   }
 
   /** Freezes a token account, or thaws it if `frozen` is false. Needs no freeze authority. */

@@ -67,9 +67,19 @@ export class Faults {
 }
 
 /**
+ * Delivers a transaction that a node received. While the nodes have separate chains, the transaction is delivered to each chain that is not stopped, and
+ * a fault that is limited to a node affects only the chain of this node.
+ */
+export function deliver(receiver: Node, nodes: readonly Node[], faults: Faults, tx: WireTransaction): void {
+  const isSplit = nodes.some(({ chain }) => chain !== receiver.chain);
+  const to = isSplit ? nodes.filter(({ stoppedAt }) => stoppedAt === null) : [receiver];
+  for (const node of to) submitWithFaults(node, faults, tx);
+}
+
+/**
  * Executes a transaction in the current slot. An active fault may drop the transaction, delay it, or replace the transaction's block by a fork later.
  */
-export function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
+function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
   const { chain } = node;
   const fault = faults.firstForTransaction(node, tx);
   if (fault?.kind === 'drop') return;

@@ -5,6 +5,7 @@ import type { Faults } from './faults.ts';
 
 /** The parts of a localnet that its HTTP server exposes. */
 export interface LocalnetServices {
+  /** The chain of the cluster, which the first node always shows. */
   readonly chain: Chain;
   readonly beacon: Beacon;
   readonly faults: Faults;

@@ -6,7 +6,7 @@ import { RateLimit } from './rate-limit.ts';
 
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
-/** Names of the RPC nodes. Both follow the same cluster; each has its own faults and its own statements about transactions. */
+/** Names of the RPC nodes. Both follow the same cluster, unless the second one is split off; each has its own faults and its own statements. */
 export const NODES = ['first', 'second'] as const;
 export type NodeName = (typeof NODES)[number];
 
@@ -20,14 +20,17 @@ export type Statement = null | { readonly err: TransactionError | null };
 const RECENT_BLOCKS = 300;
 
 /**
- * One RPC node. All nodes show the same chain, but a node may be behind (`lag`), lack old blocks (`firstSlot`), or make false statements about
- * transactions (`statements`).
+ * One RPC node. All nodes show the same chain, but a node may have a chain of its own (`chain`), be behind (`lag`), have stopped (`stoppedAt`), lack old
+ * blocks (`firstSlot`), or make false statements about transactions (`statements`).
  */
 export class Node {
   readonly name: NodeName;
-  readonly chain: Chain;
+  /** The chain that this node shows. The second node has its own one while it is split off. */
+  chain: Chain;
   /** Number of slots by which this node is behind the cluster. */
   lag = 0;
+  /** Newest slot that this node shows, because it has stopped following the cluster; null while it follows. */
+  stoppedAt: number | null = null;
   /** Oldest slot whose block this node has. */
   firstSlot = 0;
   /** False statements of this node by signature. The statement for the key `*` applies to every transaction that has no statement of its own. */
@@ -40,13 +43,13 @@ export class Node {
   constructor(name: NodeName, chain: Chain) {
     this.name = name;
     this.chain = chain;
-    this.submit = (tx) => void chain.land(tx);
+    this.submit = (tx) => void this.chain.land(tx);
   }
 
   /** Slot of the newest block that this node knows. If `lag` is 0, transactions land in this block. */
   get tip(): number {
     const { clock } = this.chain;
-    return clock.lastBlock(Math.max(0, this.chain.tick() - this.lag));
+    return clock.lastBlock(Math.max(0, Math.min(this.stoppedAt ?? Number.POSITIVE_INFINITY, this.chain.tick() - this.lag)));
   }
 
   slot(commitment: Commitment): number {

@@ -216,6 +216,7 @@ export const BurnsTable = defineEntity({
     recordedAt: timestamp().defaultRaw('app_now()'),
   },
   checks: checks('amount > (0)::numeric', 'source = named'),
+  indexes: [index('create index burns_wallet on burns (wallet)')],
 });
 
 /** Tables of this area. */

@@ -2,6 +2,7 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { parseBurns } from '#platform/solana/burn-instructions.ts';
 import type { RpcNode } from '#platform/solana/rpc-node.ts';
+import { askSecond, isContradicted, keepAgreedSignatures } from '#platform/solana/submission/index.ts';
 import { creditBurns } from './credit.ts';
 import type { FinalizedTransaction } from './finalized-transaction.ts';
 import type { BurnSource } from './schemas.ts';
@@ -10,6 +11,17 @@ import type { BurnSource } from './schemas.ts';
 const MAX_BATCH_SIZE = 50;
 const MAX_BATCHES = 10;
 const MAX_CONCURRENT_READS = 8;
+
+/** Type of the transactions with burns, as a contradiction of the RPC nodes names it. */
+const BURN_TYPE = 'burn';
+
+/** A transaction that an RPC node returned. */
+interface FetchedTransaction extends FinalizedTransaction {
+  /** Slot of the transaction's block. */
+  readonly landedSlot: number;
+  /** The RPC node that returned the transaction. */
+  readonly from: 'first' | 'second';
+}
 
 /** A transaction that this run has leased, so that other runs skip it. */
 interface LeasedTransaction {
@@ -48,26 +60,42 @@ function parseBurnMemo(memos: readonly string[]): FinalizedTransaction['memo'] {
  * Reads a transaction from the first RPC node or, if that node does not have it, from the second.
  * @returns null when neither node has the transaction
  */
-async function fetchBurns(app: App, mint: string, signature: string, slot: number): Promise<FinalizedTransaction | null> {
+async function fetchBurns(app: App, mint: string, signature: string, slot: number): Promise<FetchedTransaction | null> {
   const { node, second } = app.chain;
   const read = (from: RpcNode) => from.transaction(signature, 'finalized');
-  const found = (await read(node)) ?? (second && (await read(second)));
+  const first = await read(node);
+  const found = first ?? (second && (await read(second)));
   const parsed = found && parseBurns(found, mint);
   if (!parsed) return null;
   const { at, memos, burns, delegatedBurns } = parsed;
-  return { signature, slot, at, memo: parseBurnMemo(memos), burns, delegatedBurns };
+  return { signature, slot, at, memo: parseBurnMemo(memos), burns, delegatedBurns, landedSlot: found.slot, from: first ? 'first' : 'second' };
+}
+
+/**
+ * Keeps the transactions without burns, and those with burns that both RPC nodes state, because a burn that only one node has may be on another fork. A
+ * later run asks again about the others. One node alone is enough where the history of the other node begins after the transaction.
+ */
+async function keepAgreed(app: App, read: readonly FetchedTransaction[]): Promise<FetchedTransaction[]> {
+  const asked = read.filter(({ burns, from }) => burns.length > 0 && from === 'first');
+  const agreed = await keepAgreedSignatures(
+    app,
+    asked.map(({ signature, landedSlot }) => ({ type: BURN_TYPE, signature, slot: landedSlot, isFailed: false })),
+  );
+  const isUnclear = asked.some(({ signature }) => !agreed.has(signature));
+  const secondBlock = isUnclear ? ((await askSecond(app, (second) => second.firstBlock())) ?? 0) : 0;
+  const isFromSecond = read.some(({ burns, from }) => burns.length > 0 && from === 'second');
+  const firstBlock = isFromSecond ? await app.chain.node.firstBlock() : 0;
+  const isFinal = ({ signature, landedSlot, from }: FetchedTransaction) =>
+    from === 'first' ? agreed.has(signature) || secondBlock > landedSlot : firstBlock > landedSlot;
+  return read.filter((one) => one.burns.length === 0 || isFinal(one));
 }
 
 /**
  * Reads transactions concurrently. If no RPC node has a transaction, a later run retries the read; after a day, the transaction is treated as one
  * without burns.
  */
-async function fetchAll(
-  app: App,
-  mint: string,
-  leased: readonly LeasedTransaction[],
-): Promise<{ read: FinalizedTransaction[]; failures: unknown[] }> {
-  const read: FinalizedTransaction[] = [];
+async function fetchAll(app: App, mint: string, leased: readonly LeasedTransaction[]): Promise<{ read: FetchedTransaction[]; failures: unknown[] }> {
+  const read: FetchedTransaction[] = [];
   const failures: unknown[] = [];
   const next = leased.values();
   const readNext = async () => {
@@ -76,21 +104,22 @@ async function fetchAll(
       if (found) read.push(found);
       else if (isOverdue) {
         app.log.error({ signature }, 'a transaction that may contain a burn could not be read for a day; it is skipped');
-        read.push({ signature, slot, at: 0, memo: 'no-memo', burns: [], delegatedBurns: [] });
+        read.push({ signature, slot, at: 0, memo: 'no-memo', burns: [], delegatedBurns: [], landedSlot: slot, from: 'first' });
       }
       if (failures.length > 0) return;
     }
   };
   await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, () => readNext().catch((error: unknown) => failures.push(error))));
-  return { read, failures };
+  return { read: await keepAgreed(app, read), failures };
 }
 
 /**
  * Reads the transactions that may contain burns, and credits the burns. Reads transactions whose memo matches an event before other transactions, and
- * older ones before newer ones.
+ * older ones before newer ones. Does nothing while the RPC nodes contradict each other about a burn.
  * @throws the first error of a request, after the burns of the transactions that could be read are credited
  */
 export async function readFoundBurns(app: App, mint: string): Promise<void> {
+  if (await isContradicted(app.db, BURN_TYPE)) return;
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     const leased = await app.tx((tx) => tx.query(leaseTransactions, [mint]));
     const { read, failures } = await fetchAll(app, mint, leased);

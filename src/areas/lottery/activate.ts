@@ -1,6 +1,5 @@
 import type { Currency } from '#areas/payouts';
-import { instantOf } from '#lib/draw/bytes.ts';
-import type { ChatParameters, EntryRules } from '#lib/draw/parameters.ts';
+import type { ChatParameters } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
@@ -8,9 +7,10 @@ import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { openedColumns, openingOf, sharedParameters } from './create.ts';
 import { type Draws, readDraws } from './draws/account.ts';
+import { frozenRules } from './entry-rules.ts';
 import { roundStarted } from './events.ts';
 import { build, type RoundRow, readDatabaseClock, readRound } from './rows.ts';
-import { ChatRoundTerms, type EntryRuleTerms } from './terms.ts';
+import { ChatRoundTerms } from './terms.ts';
 import { lockTreasury, mintOf, type OutflowMarker, readHoldings, readObligations, readOutflowMarker } from './treasury.ts';
 
 const findChatRound = build.selectFrom('rounds').select('id').where('kind', '=', 'chat');
@@ -85,15 +85,6 @@ function parametersOf(app: App, draws: Draws, round: string, terms: ChatRoundTer
     ...{ kind: 'chat', picks, range, maxEntriesPerWallet },
     prizes: prizes.map(({ amount, mint }, i) => ({ place: i + 1, amount, mint: mintOf(app, mint).toBase58() })),
     ...sharedParameters(app, draws, round, now, now + durationSec * 1_000),
-    entryRules: rulesOf(app, entryRules),
-  };
-}
-
-function rulesOf(app: App, { minTokenBalance, minAcceptedScores, linkedAccount, signedInBefore }: EntryRuleTerms): EntryRules {
-  return {
-    minTokenBalance: minTokenBalance ? { amount: minTokenBalance.amount, mint: mintOf(app, minTokenBalance.mint).toBase58() } : null,
-    minAcceptedScores: minAcceptedScores ?? null,
-    linkedAccount: linkedAccount ?? null,
-    signedInBefore: signedInBefore === undefined ? null : instantOf(Date.parse(signedInBefore)),
+    entryRules: frozenRules(app, entryRules),
   };
 }

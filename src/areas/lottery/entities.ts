@@ -51,7 +51,7 @@ export const RoundsTable = defineEntity({
     picks: smallint().nullable(),
     range: smallint().nullable(),
     maxEntriesPerWallet: integer().nullable(),
-    /** Terms that a wallet must meet to enter a chat round. */
+    /** Terms that a wallet must meet to enter the round. */
     entryRules: jsonb<EntryRuleTerms>().default('{}'),
     /** Prizes of a chat round, first place first. */
     prizes: jsonb<PrizeTerms[]>().nullable(),
@@ -126,14 +126,11 @@ export const CommitmentsTable = defineEntity({
     /** Time of the chain's clock, whole seconds. */
     at: timestamp(3),
     blockhash: byteText(),
-    /** Signature of the transaction; null when it is not known, for example after the database was restored from a backup. */
+    /** Signature of the transaction, which may commit several rounds; null when it is not known, for example after the database was restored from a backup. */
     signature: byteText().nullable(),
   },
   checks: checks('beacon_round > 0', 'length(leaf) = 32'),
-  uniques: [
-    { name: 'commitments_account_key', properties: ['account'] },
-    { name: 'commitments_signature_key', properties: ['signature'] },
-  ],
+  uniques: [{ name: 'commitments_account_key', properties: ['account'] }],
 });
 
 /** A row is an entry of a round. Rows are never changed or deleted. A round has at most one entry per message. */
@@ -258,6 +255,8 @@ export const TicketsTable = defineEntity({
     found: boolean().default(false),
     /** Reason of the refusal, one sentence. */
     reason: text().nullable(),
+    /** The entry rule or restriction that refused the wallet, one sentence; null when there was none. The payment is then refunded. */
+    brokenRule: text().nullable(),
     /** Amounts that are owed back to the wallet. */
     refunds: jsonb<readonly RefundRow[]>().default('[]'),
     /** Time of the last request of the ticket, at which its checks began. */

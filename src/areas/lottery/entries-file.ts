@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { stringify } from 'uuid';
 import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { contentId } from '#platform/storage/content-id.ts';
 
 /** Entries per query. Their lines are about 400 KB of text. */
 const ENTRIES_PER_CHUNK = 2_000;
@@ -27,13 +26,8 @@ export async function* entryLines(db: Queryable, round: string): AsyncGenerator<
 /** Maximum size of the file of a round's entries, bytes. */
 const MAX_FILE_BYTES = 1024 * 1024 * 1024;
 
-/** Returns the id of the stored file of entries with a root (hex): a UUID of version 8 from the first 16 bytes of sha256("coinop/entries-file/1" LF root). */
-export function entriesFileId(root: string): string {
-  const bytes = createHash('sha256').update(`coinop/entries-file/1\n${root}`).digest().subarray(0, 16);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return stringify(bytes);
-}
+/** Returns the id of the stored file of entries with a root (hex). */
+export const entriesFileId = (root: string): string => contentId('coinop/entries-file/1', root);
 
 /**
  * Stores the list of a round's entries in the media storage, so that it survives the loss of the database. Idempotent.

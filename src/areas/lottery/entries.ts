@@ -5,10 +5,12 @@ import type { RoundParameters } from '#lib/draw/parameters.ts';
 import { runningHashes } from '#lib/draw/round-leaf.ts';
 import { numbersError } from '#lib/draw/rules.ts';
 import type { SignedAnnouncement } from '#lib/draw/statements.ts';
+import type { App } from '#platform/app.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type EntryBalance, type RuleRefusal, refusedWallets } from './entry-rules.ts';
 import { newEntry } from './events.ts';
+import { restrictedWallets } from './restrictions/restrictions.ts';
 import { type RoundKind, type RoundState, readDatabaseClock } from './rows.ts';
 
 /** A round whose row this transaction has locked, so that no other transaction adds entries or freezes the round. */
@@ -149,16 +151,19 @@ const perWallet = statement<{ wallet: string; n: number }>(
  * @param round active round; null when no round is active. Then every candidate is refused
  * @returns one result per candidate
  */
-export async function acceptEntries(tx: Tx, round: LockedRound | null, candidates: readonly EntryCandidate[]): Promise<EntryAcceptance[]> {
+export async function acceptEntries(app: App, tx: Tx, round: LockedRound | null, candidates: readonly EntryCandidate[]): Promise<EntryAcceptance[]> {
   if (candidates.length === 0) return [];
   if (!round || !takesEntries(round) || round.parameters.kind !== 'chat') {
     return candidates.map(() => ({ status: 409, error: 'no round accepts entries now' }));
   }
   const { parameters } = round;
   const balances = new Map(candidates.map(({ wallet, balance }) => [wallet, balance ?? null]));
-  const [counts, refused] = await Promise.all([
-    tx.query(perWallet, [round.id, [...balances.keys()]]),
+  const wallets = [...balances.keys()];
+  const stablecoin = app.config.chain.usdcMint;
+  const [counts, refused, restricted] = await Promise.all([
+    tx.query(perWallet, [round.id, wallets]),
     refusedWallets(tx, parameters.entryRules, parameters.opensAt, balances),
+    parameters.prizes.some(({ mint }) => mint === stablecoin) ? restrictedWallets(app, tx, wallets, { paying: false }) : null,
   ]);
   const entriesByWallet = new Map(counts.map(({ wallet, n }) => [wallet, n]));
   const taken: NewEntry[] = [];
@@ -167,7 +172,7 @@ export async function acceptEntries(tx: Tx, round: LockedRound | null, candidate
     const numbers = candidate.numbers?.toSorted((a, b) => a - b) ?? derivedNumbers(id, wallet, parameters);
     const fault = numbersError(parameters, numbers);
     if (fault !== null) return { status: 400, error: `the numbers of an entry ${fault}` };
-    const refusal = refused.get(wallet);
+    const refusal = restricted?.get(wallet) ?? refused.get(wallet);
     if (refusal) return refusal;
     const before = entriesByWallet.get(wallet) ?? 0;
     if (before >= parameters.maxEntriesPerWallet) {

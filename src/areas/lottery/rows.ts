@@ -71,6 +71,11 @@ export async function readRound(db: Queryable, id: string, kind: RoundKind | nul
   return (await db.query(byId, [id, kind]))[0];
 }
 
+const byIds = statement<RoundRow>('read_rounds', `select ${ROUND_COLUMNS} from rounds r where r.id = any($1::uuid[])`);
+
+/** Reads rounds in any order. Unknown ids are omitted. */
+export const readRounds = (db: Queryable, ids: readonly string[]): Promise<RoundRow[]> => db.query(byIds, [ids]);
+
 const active = statement<RoundRow>('read_active_chat_round', `select ${ROUND_COLUMNS} from rounds r where r.kind = 'chat' and r.state = 'active'`);
 
 /** Reads the active chat round. The round may be past its closing time, because it stays active until a job closes it. */

@@ -71,6 +71,7 @@ export const LegacyRoundView = z
     prizePool: Units.meta({ description: 'Sum of the prices of all confirmed tickets, in base units of the stablecoin.', example: '12000000' }),
     ticketPrice: Units.meta({ description: 'Price in base units of the stablecoin; "0" means free.', example: '1000000' }),
     maxTickets: Count.nullable(),
+    entryRules: EntryRuleTerms,
     payTo: z.strictObject({ mint: z.string(), treasury: z.string(), tokenAccount: z.string(), memo: z.string() }).nullable().meta({
       description:
         'Where to pay for a ticket: transfer exactly the price, in this mint, to this token account, with this memo. null when tickets are free.',

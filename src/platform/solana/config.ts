@@ -119,6 +119,12 @@ export const ChainEnvironment = {
   TOKEN_ACCOUNT_DAILY_BUDGET: amount('2000000000'),
   /** Minimum amount of a claim for which the service opens the wallet's token account, base units. */
   TOKEN_ACCOUNT_MIN_CLAIM: amount('1000000'),
+  /**
+   * Minimum history of a wallet whose token account the service opens: UTC days with accepted scores, and accepted scores. Default: 3 in production,
+   * else 0.
+   */
+  TOKEN_ACCOUNT_MIN_DAYS: z.coerce.number().int().min(0).max(365).optional(),
+  TOKEN_ACCOUNT_MIN_SCORES: z.coerce.number().int().min(0).max(1_000_000).optional(),
   /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. Empty: every wallet may start a play. */
   GATE: z.enum(['', 'play']).default(''),
   GATE_MIN_BALANCE: amount('1'),
@@ -147,6 +153,8 @@ export const ChainEnvironment = {
 
 type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
 
+/** Default of TOKEN_ACCOUNT_MIN_DAYS and TOKEN_ACCOUNT_MIN_SCORES in production. */
+const PRODUCTION_HISTORY = 3;
 /** Minimum values of LANDING_DEPTH_BLOCKS and LANDING_RECHECK_MS in production. The two settings decide when a transaction counts as expired. */
 const PRODUCTION_DEPTH_BLOCKS = 32;
 const PRODUCTION_RECHECK_MS = 30_000;
@@ -201,7 +209,12 @@ export function chainConfig(e: ChainVariables, production: boolean) {
     },
     dailyLimits: { reward: e.DAILY_REWARD_LIMIT, usdc: e.DAILY_USDC_LIMIT, sol: e.DAILY_SOL_LIMIT },
     reserves: e.DAILY_LIMIT_RESERVES,
-    tokenAccounts: { dailyBudget: e.TOKEN_ACCOUNT_DAILY_BUDGET, minClaim: e.TOKEN_ACCOUNT_MIN_CLAIM },
+    tokenAccounts: {
+      dailyBudget: e.TOKEN_ACCOUNT_DAILY_BUDGET,
+      minClaim: e.TOKEN_ACCOUNT_MIN_CLAIM,
+      minDays: e.TOKEN_ACCOUNT_MIN_DAYS ?? (production ? PRODUCTION_HISTORY : 0),
+      minScores: e.TOKEN_ACCOUNT_MIN_SCORES ?? (production ? PRODUCTION_HISTORY : 0),
+    },
     tokenGate: { play: e.GATE === 'play', minBalance: e.GATE_MIN_BALANCE },
     priceUrl: e.PRICE_URL,
     usdcPayer: e.USDC_PAYER,

@@ -29,7 +29,7 @@ test('an entry waits for the transaction that freezes its round', async () => {
   const enter = (app: App) =>
     app.tx(async (tx) => {
       const entry = { id: crypto.randomUUID(), wallet: createWallet().address, numbers: null, source: 'coinop', messageId: crypto.randomUUID() };
-      return await acceptEntries(tx, await lockActiveRound(tx), [entry]);
+      return await acceptEntries(t.app, tx, await lockActiveRound(tx), [entry]);
     });
   const outcomes = await expectToWait(t.app, 'lock_round', freeze, enter);
   expect(outcomes).toMatchObject([{ value: 0 }, { value: [{ status: 409, error: 'no round accepts entries now' }] }]);

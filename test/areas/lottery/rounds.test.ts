@@ -183,7 +183,7 @@ test('every entry that was accepted before the freeze is in the round, and later
   let accepted = 1;
   const entering = async () => {
     for (let i = 0; i < 10; i++) {
-      const [answer] = await t.app.tx(async (tx) => await acceptEntries(tx, await lockActiveRound(tx), [one()]));
+      const [answer] = await t.app.tx(async (tx) => await acceptEntries(t.app, tx, await lockActiveRound(tx), [one()]));
       if (answer && 'entry' in answer) accepted++;
       else return;
     }
@@ -210,7 +210,7 @@ test('a round of 2,500 entries is evaluated in a worker thread and drawn correct
     const entry = newId();
     return { id: entry, wallet: bs58.encode(randomBytes(32)), numbers: null, source: 'chat', messageId: entry };
   });
-  await t.app.tx(async (tx) => await acceptEntries(tx, await lockActiveRound(tx), candidates));
+  await t.app.tx(async (tx) => await acceptEntries(t.app, tx, await lockActiveRound(tx), candidates));
   await closeNow(t, id);
   await untilState(t, id, 'finalized');
   const { winners } = await verified(t, id);

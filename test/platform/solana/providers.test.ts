@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { SystemProgram } from '@solana/web3.js';
 import { pollPending, resume, type TransactionType } from '#platform/solana/submission/index.ts';
 import { contradictionScope } from '#platform/solana/submission/pauses.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -67,13 +68,26 @@ test.each([
   expect(type.hookCalls.finalized).toHaveLength(1);
 });
 
+/** Gives the second provider a ledger of its own, in which the transactions of the service never land. */
+async function dropAt(node: 'first' | 'second'): Promise<void> {
+  await chain.control.split('apart');
+  await chain.control.fault({ kind: 'drop', node });
+}
+
+/** Gives the second provider a ledger of its own, in which the fee payer has too few lamports for a payment. */
+async function failAtSecond(): Promise<void> {
+  await chain.control.split('apart');
+  const account = { lamports: 1_500_000, owner: SystemProgram.programId.toBase58() };
+  await chain.control.setAccounts([{ address: chain.keys.feePayer.publicKey.toBase58(), account }], 'second');
+}
+
 test.each([
-  ['denies', 'denied'],
-  ['states another result of', 'failed'],
-] as const)('a second provider that %s a finalized transaction pauses its kind until an operator resumes it', async (name, says) => {
+  ['does not have', () => dropAt('second')],
+  ['has another result of', failAtSecond],
+] as const)('a second provider whose ledger %s a finalized transaction pauses its kind until an operator resumes it', async (name, start) => {
   const type = transferType(`contradicted, ${name}`);
   const [payment, later, other] = [newPayment(), newPayment(), newPayment()];
-  await chain.control.claim(says);
+  await start();
   await submitPayments(t.app, type, [payment]);
   await runFor(type, [payment], 900);
   expect(await stateOf(payment)).toBe('confirmed');
@@ -94,10 +108,10 @@ test.each([
   expect(type.hookCalls.finalized).toHaveLength(2);
 });
 
-test('a first provider that denies what landed at the second one pauses the kind, and nothing is signed again', async () => {
+test('a first provider without the transaction that landed at the second one pauses the kind, and nothing is signed again', async () => {
   const type = transferType('denied by the first');
   const payment = newPayment();
-  await chain.control.claim('denied', undefined, 'first');
+  await dropAt('first');
   await submitPayments(t.app, type, [payment]);
   await runFor(type, [payment], 900);
   expect(await pauseOf(type)).toContain(await signatureOf(payment));
@@ -115,7 +129,7 @@ test('an attempt with a nonce does not expire while the second provider states t
   const type = transferType('nonce, denied by the first', { nonce: () => nonce });
   type.nonceUser = async () => 'a transaction of a stranger';
   const payment = newPayment();
-  await chain.control.claim('denied', undefined, 'first');
+  await dropAt('first');
   await submitPayments(t.app, type, [payment]);
   await runFor(type, [payment], 900);
   expect(await stateOf(payment)).toBe('live');

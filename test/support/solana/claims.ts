@@ -84,6 +84,7 @@ export async function insertComputedEpoch(
     await tx.query(insertLeaves, [epoch, amounts.map(([wallet]) => wallet), amounts.map(([, amount]) => String(amount))]);
     await onComputed(tx, {
       epoch,
+      allocation: 1,
       state: 'computed',
       leaves: amounts.length,
       total: String(total),

@@ -2,6 +2,8 @@ import { checkTicket as checkTicketJob } from '#jobs/rounds.ts';
 import type { LegacyParameters } from '#lib/draw/parameters.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { FetchedTransaction } from '#platform/solana/fetched-transaction.ts';
+import { isContradicted, keepAgreedSignatures } from '#platform/solana/submission/index.ts';
 import { abandonTicket, type CheckingTicket, decideTicket } from './decide.ts';
 import { evaluatePayment, treasuryAccounts } from './payment.ts';
 
@@ -19,7 +21,7 @@ const UNREADABLE = `interval '1 day'`;
 type CheckingRow = CheckingTicket & { parameters: LegacyParameters; lost: boolean; unreadable: boolean };
 const selectChecking = statement<CheckingRow>(
   'select_checking_ticket',
-  `select t.id::text, t.round::text, t.wallet, t.signature, r.parameters,
+  `select t.id::text, t.round::text, t.wallet, t.signature, t.broken_rule as "brokenRule", r.parameters,
      t.asked_at <= app_now() - ${LOST} as lost, t.asked_at <= app_now() - ${UNREADABLE} as unreadable
    from tickets t join rounds r on r.id = t.round where t.id = $1 and t.state = 'checking'`,
 );
@@ -42,9 +44,19 @@ export async function checkTicket(app: App, id: string): Promise<void> {
 }
 
 async function evaluateTransaction(app: App, { signature, wallet, parameters }: CheckingRow) {
+  if (await isContradicted(app.db, PAYMENT_TYPE)) return { verdict: 'unavailable' as const };
   const found = await app.chain.node.transaction(signature, 'finalized');
-  if (found === null) return { verdict: 'unavailable' as const };
+  if (found === null || !(await isAgreed(app, found))) return { verdict: 'unavailable' as const };
   return evaluatePayment(found, wallet, parameters, treasuryAccounts(parameters, app.config.chain.rewardMint));
+}
+
+/** Type under which a contradiction of the RPC nodes about payments of tickets pauses these payments. */
+const PAYMENT_TYPE = 'ticket';
+
+/** Returns whether both RPC nodes state a finalized transaction, because a payment that only one node has may be on another fork. */
+async function isAgreed(app: App, { signature, slot, outcome }: FetchedTransaction): Promise<boolean> {
+  const isFailed = outcome?.failed === true;
+  return (await keepAgreedSignatures(app, [{ type: PAYMENT_TYPE, signature, slot, isFailed }])).has(signature);
 }
 
 const statusesOf = async (app: App, signatures: readonly string[]) => (await app.chain.node.statuses(signatures, { searchHistory: true })).statuses;

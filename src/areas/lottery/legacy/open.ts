@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { LegacyParameters } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
@@ -7,8 +8,10 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { openedColumns, openingOf, sharedParameters } from '../create.ts';
 import type { Draws } from '../draws/account.ts';
+import { frozenRules } from '../entry-rules.ts';
 import { roundStarted } from '../events.ts';
 import { build, type RoundRow, readRound } from '../rows.ts';
+import type { EntryRuleTerms } from '../terms.ts';
 import type { LegacyRoundTerms } from './schemas.ts';
 
 const DAY_MS = 86_400_000;
@@ -58,7 +61,7 @@ export async function openRound(
   tx: Tx,
   draws: Draws,
   wallet: string,
-  { ticketPrice, maxTickets, closesAt }: LegacyRoundTerms,
+  { ticketPrice, maxTickets, closesAt, entryRules }: LegacyRoundTerms,
 ): Promise<RoundRow> {
   await tx.query(lockOpening);
   const [opened] = await tx.query(readOpened, [wallet]);
@@ -72,10 +75,14 @@ export async function openRound(
     ...{ kind: 'legacy', ticketPrice, mint: app.chain.usdcMint.toBase58() },
     ...{ maxTickets: maxTickets ?? null, maxTicketsPerWallet: ticketPrice === '0' ? 1 : null },
     ...sharedParameters(app, draws, newId(), now, closes),
+    entryRules: frozenRules(app, entryRules),
   };
   const { round } = parameters;
   const opening = openingOf(app, parameters);
-  const terms = { created_by: wallet, ticket_price: ticketPrice, max_tickets: maxTickets?.toString() ?? null };
+  const terms = {
+    ...{ created_by: wallet, ticket_price: ticketPrice, max_tickets: maxTickets?.toString() ?? null },
+    entry_rules: sql<EntryRuleTerms>`${JSON.stringify(entryRules)}`,
+  };
   await run(tx, build.insertInto('rounds').values({ id: round, kind: 'legacy', state: 'active', ...terms, ...openedColumns(opening) }));
   tx.emit(roundStarted, { roundId: round, kind: 'legacy', title: null, opensAt: parameters.opensAt, closesAt: parameters.closesAt, ...opening });
   const row = await readRound(tx, round, 'legacy');

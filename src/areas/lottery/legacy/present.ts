@@ -46,7 +46,7 @@ export async function presentLegacyRound(db: Queryable, row: RoundRow): Promise<
 }
 
 function present(row: RoundRow, winner: WinningTicket | undefined): View {
-  const { id, createdBy, parameters, ticketPrice, maxTickets } = row;
+  const { id, createdBy, parameters, ticketPrice, maxTickets, entryRules } = row;
   const isPaid = parameters?.kind === 'legacy' && ticketPrice !== '0';
   return {
     ...presentCommon(row),
@@ -54,6 +54,7 @@ function present(row: RoundRow, winner: WinningTicket | undefined): View {
     prizePool: prizePool(row),
     ticketPrice: ticketPrice ?? '0',
     maxTickets,
+    entryRules: { ...entryRules },
     payTo: isPaid ? { mint: parameters.mint, treasury: parameters.treasury, tokenAccount: ticketAccount(parameters).toBase58(), memo: id } : null,
     winningTicket: winner?.index ?? null,
     winner: winner?.wallet ?? null,

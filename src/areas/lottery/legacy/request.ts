@@ -1,12 +1,17 @@
 import { sql } from 'kysely';
 import { checkTicket } from '#jobs/rounds.ts';
-import { fail } from '#lib/errors.ts';
+import type { RoundParameters } from '#lib/draw/parameters.ts';
+import { fail, type HttpError, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
+import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
 import { appendEntries, lockRound } from '../entries.ts';
+import { type EntryBalance, refusedWallets } from '../entry-rules.ts';
 import { ticketConfirmed } from '../events.ts';
+import { paymentRestriction } from '../restrictions/restrictions.ts';
 import { build } from '../rows.ts';
 import { refusalReason } from './decide.ts';
 import { readTicketByPayment, readTickets, type TicketRow } from './rows.ts';
@@ -14,28 +19,73 @@ import { readTicketByPayment, readTickets, type TicketRow } from './rows.ts';
 /** Maximum tickets in state `checking` per wallet. */
 const MAX_CHECKING = 50;
 
-/** Waits until a ticket is confirmed or refused. Call it outside a transaction. */
+/** Waits until a ticket is confirmed, or until it is known that it will be refused. Call it outside a transaction. */
 export const waitForDecision = pollUntil<TicketRow>(
   (app, ids) => readTickets(app.db, ids),
-  ({ state }) => state !== 'checking',
+  ({ state, brokenRule }) => state !== 'checking' || brokenRule !== null,
+);
+
+/** Returns the error of a ticket that is refused, or that will be refused because of an entry rule; null for another ticket. */
+export function refusalError(ticket: TicketRow): HttpError | null {
+  const reason = ticket.reason ?? ticket.brokenRule;
+  return reason === null ? null : fail(reason === ticket.brokenRule ? 403 : 409, reason, { Location: locationOf(ticket) });
+}
+
+/** A legacy round for which a wallet requests a ticket. */
+interface RequestedRound {
+  readonly id: string;
+  readonly price: string;
+  readonly parameters: RoundParameters;
+  /** Whether the round is not frozen. Until then a ticket that was paid before the closing time is accepted, also after that time. */
+  readonly isActive: boolean;
+}
+const selectRequested = statement<RequestedRound>(
+  'select_round_of_ticket_request',
+  `select id::text, ticket_price::text as price, parameters, state = 'active' as "isActive"
+   from rounds where id = $1 and kind = 'legacy' and parameters is not null`,
 );
 
 /**
- * Requests a ticket of a round. A job checks a paid ticket; a free ticket is confirmed immediately.
+ * Requests a ticket of a round. A job checks a paid ticket; a free ticket is confirmed immediately. The entry rules and the
+ * restrictions of paid rounds are checked now: a paid ticket of a wallet that does not meet them is stored with the broken rule, so that the job
+ * refunds the payment.
  * @param signature signature of the paying transaction; undefined for a free ticket
+ * @param balance the wallet's balance of the token that the round requires (`readTicketBalance`)
  * @returns the ticket's id; a repeated request returns the same id while the transaction is being checked
- * @throws 404 when the round does not exist; 400 when the transaction is missing or not allowed; 409 when the transaction was used before or
- * the round takes no ticket; 429 when too many tickets of the wallet are being checked
+ * @throws 404 when the round does not exist; 400 when the transaction is missing or not allowed; 403 when no payment is named and the wallet does not
+ * meet the entry rules; 409 when the transaction was used before or the round takes no ticket; 429 when too many tickets of the wallet are being
+ * checked; 503 when the balance that the rules require, or the deny list, is not known
  */
-export async function requestTicket(tx: Tx, round: string, wallet: string, signature: string | undefined): Promise<string> {
-  const rounds = build.selectFrom('rounds').select('ticket_price as price');
-  const [row] = await run(tx, rounds.where('id', '=', round).where('kind', '=', 'legacy'));
-  if (!row) throw fail(404, 'the round does not exist');
-  const isFree = row.price === '0';
+export async function requestTicket(
+  app: App,
+  tx: Tx,
+  roundId: string,
+  wallet: string,
+  signature: string | undefined,
+  balance: EntryBalance | null,
+): Promise<string> {
+  const [round] = await tx.query(selectRequested, [roundId]);
+  if (!round) throw fail(404, 'the round does not exist');
+  const isFree = round.price === '0';
   if (isFree && signature !== undefined) throw fail(400, 'transaction must be omitted, because tickets of this round are free');
-  if (isFree) return await issueFreeTicket(tx, round, wallet);
-  if (signature === undefined) throw fail(400, `transaction is required, because a ticket costs ${row.price}`);
-  return await requestPaidTicket(tx, round, wallet, signature);
+  if (signature !== undefined) return await requestPaidTicket(app, tx, round, wallet, signature, balance);
+  const rule = await findBrokenRule(app, tx, round, wallet, balance);
+  if (rule !== null) throw fail(403, rule);
+  if (!isFree) throw fail(400, `transaction is required, because a ticket costs ${round.price}`);
+  return await issueFreeTicket(tx, roundId, wallet);
+}
+
+/**
+ * Returns the entry rule of a round, or the restriction of paid rounds, that refuses a wallet; null when there is none, and for a round that is frozen,
+ * which takes no ticket anyway.
+ */
+async function findBrokenRule(app: App, tx: Tx, round: RequestedRound, wallet: string, balance: EntryBalance | null): Promise<string | null> {
+  const { parameters, isActive, price } = round;
+  if (!isActive) return null;
+  const restriction = price === '0' ? null : await paymentRestriction(app, tx, wallet);
+  const refusal = restriction ?? (await refusedWallets(tx, parameters.entryRules, parameters.opensAt, new Map([[wallet, balance]]))).get(wallet);
+  if (refusal?.status === 503) throw unavailable(refusal.error, 2);
+  return refusal?.error ?? null;
 }
 
 async function issueFreeTicket(tx: Tx, roundId: string, wallet: string): Promise<string> {
@@ -57,51 +107,60 @@ const countChecking = (wallet: string) =>
   build.selectFrom('tickets').select(sql<number>`count(*)::int`.as('n')).where('wallet', '=', wallet).where('state', '=', 'checking');
 
 /** Builds the insert of a ticket. Inserts and returns no row when the wallet has requested a ticket with this signature before. */
-const insertPaid = (ticket: { id: string; round: string; wallet: string; signature: string }) =>
+const insertPaid = (ticket: { id: string; round: string; wallet: string; signature: string; broken_rule: string | null }) =>
   build
     .insertInto('tickets')
     .values({ ...ticket, state: 'checking' })
     .onConflict((conflict) => conflict.columns(['signature', 'wallet']).doNothing())
     .returning('id');
 
-const reopen = (id: string) =>
+const reopen = (id: string, brokenRule: string | null) =>
   build
     .updateTable('tickets')
-    .set({ state: 'checking', reason: null, decided_at: null })
+    .set({ state: 'checking', reason: null, broken_rule: brokenRule, decided_at: null })
     .set({ asked_at: sql`app_now()`, next_at: sql`app_now() + interval '500 milliseconds'` })
     .where('id', '=', id)
     .where('state', '=', 'refused')
     .where('found', '=', false);
 
 // Accepts requests for a closed round too, so that the job `checkTicket` can find the late payment and refund it.
-async function requestPaidTicket(tx: Tx, round: string, wallet: string, signature: string): Promise<string> {
+async function requestPaidTicket(
+  app: App,
+  tx: Tx,
+  round: RequestedRound,
+  wallet: string,
+  signature: string,
+  balance: EntryBalance | null,
+): Promise<string> {
   const known = await readTicketByPayment(tx, wallet, signature);
-  if (known) return await repeatRequest(tx, round, known);
+  if (known) return await repeatRequest(app, tx, round, known, balance);
   const checking = (await run(tx, countChecking(wallet)))[0]?.n ?? 0;
   if (checking >= MAX_CHECKING)
     throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
   const id = newId();
-  if ((await run(tx, insertPaid({ id, round, wallet, signature }))).length === 0) {
+  const brokenRule = await findBrokenRule(app, tx, round, wallet, balance);
+  if ((await run(tx, insertPaid({ id, round: round.id, wallet, signature, broken_rule: brokenRule }))).length === 0) {
     // A concurrent request has inserted the same ticket and committed.
     const first = await readTicketByPayment(tx, wallet, signature);
     if (!first) throw new Error(`the ticket for transaction ${signature} was not inserted and cannot be read`);
-    return await repeatRequest(tx, round, first);
+    return await repeatRequest(app, tx, round, first, balance);
   }
   tx.enqueue(checkTicket, { ticket: id });
   return id;
 }
 
-async function repeatRequest(tx: Tx, round: string, known: TicketRow): Promise<string> {
-  const { id, state, entry, found, reason } = known;
+async function repeatRequest(app: App, tx: Tx, round: RequestedRound, known: TicketRow, balance: EntryBalance | null): Promise<string> {
+  const { id, state, entry, found, wallet } = known;
   const at = { Location: locationOf(known) };
-  if (known.round !== round) throw fail(409, `the transaction is already used for a ticket of round ${known.round}`, at);
+  if (known.round !== round.id) throw fail(409, `the transaction is already used for a ticket of round ${known.round}`, at);
   if (state === 'checking') return id;
   if (state === 'refused' && !found) {
-    await run(tx, reopen(id));
+    await run(tx, reopen(id, await findBrokenRule(app, tx, round, wallet, balance)));
     tx.enqueue(checkTicket, { ticket: id });
     return id;
   }
-  if (state === 'refused') throw fail(409, reason ?? 'the ticket was refused', at);
+  const refusal = refusalError(known);
+  if (refusal) throw refusal;
   throw fail(409, `the transaction is already used for ticket ${entry?.index} of this round`, at);
 }
 

@@ -3,6 +3,7 @@ import { fail } from '#lib/errors.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readDraws } from '../draws/account.ts';
+import { readTicketBalance } from '../entry-rules.ts';
 import { listRounds, RoundsQuery } from '../lists.ts';
 import { REVALIDATE } from '../routes/cache-control.ts';
 import { readRound } from '../rows.ts';
@@ -10,7 +11,7 @@ import { LegacyRoundView, RoundPath } from '../schemas.ts';
 import { readResult, requestFinalization } from './finalize.ts';
 import { openRound } from './open.ts';
 import { presentLegacyRound, presentLegacyRounds, presentTicket } from './present.ts';
-import { locationOf, requestTicket, waitForDecision } from './request.ts';
+import { locationOf, refusalError, requestTicket, waitForDecision } from './request.ts';
 import { readTickets } from './rows.ts';
 import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView } from './schemas.ts';
 
@@ -24,7 +25,7 @@ export const postRound = route({
   summary: 'Open a legacy round',
   description:
     'All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. ' +
-    'It is drawn like a chat round. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), ' +
+    'It is drawn like a chat round. `entryRules` limit the wallets that get tickets. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), ' +
     'and an operator can switch such rounds off (403).',
   body: LegacyRoundTerms,
   returns: { 201: LegacyRoundView },
@@ -83,18 +84,22 @@ export const postTicket = route({
     'the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does ' +
     'not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 ' +
     'with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not ' +
-    'found within 10 minutes is refused and can be requested again.',
+    'found within 10 minutes is refused and can be requested again. A wallet that does not meet the entry rules of the round when it requests the ticket gets 403 with ' +
+    'the rule, and its payment is refunded. The same applies to a paid ticket of a wallet that is on the deny list, that excluded itself (`/me/exclusion`), or that did not accept the current terms (`/me/terms`); ' +
+    'these three are checked again when the payment is found. To check the rules before it pays, a wallet can send the request without `transaction`: 403 with the rule, otherwise 400.',
   params: RoundPath,
   body: TicketRequest,
   returns: { 201: TicketView, 202: TicketView },
-  fails: [404, 409, 429],
+  fails: [403, 404, 409, 429],
   idempotent: true,
   async handler({ app, params, wallet, body, ctx, once }) {
-    const requested = await once(async (tx) => reply(202, { ticketId: await requestTicket(tx, params.id, wallet, body.transaction) }));
+    const balance = await readTicketBalance(app, wallet, params.id);
+    const requested = await once(async (tx) => reply(202, { ticketId: await requestTicket(app, tx, params.id, wallet, body.transaction, balance) }));
     const ticket = await waitForDecision(app, requested.body.ticketId, preferredWaitMs(ctx, WAIT_MS));
     if (!ticket) throw fail(404, 'the ticket does not exist');
+    const refusal = refusalError(ticket);
+    if (refusal) throw refusal;
     const location = { Location: locationOf(ticket) };
-    if (ticket.state === 'refused') throw fail(409, ticket.reason ?? 'the ticket was refused', location);
     if (ticket.state === 'checking') return reply(202, await presentTicket(app, ticket), location);
     return reply(201, await presentTicket(app, ticket), location);
   },

@@ -5,6 +5,7 @@ import { RoundId, Units } from '#lib/draw/bytes.ts';
 import { Count, decodeBase58, Id, Instant, Wallet } from '#lib/scalars.ts';
 import { TICKET_STATES } from '../entities.ts';
 import { Receipt } from '../receipts.ts';
+import { EntryRuleTerms } from '../terms.ts';
 
 const MAX_PRICE = 10n ** 12n;
 /** Maximum tickets of a round. */
@@ -20,6 +21,10 @@ export const LegacyRoundTerms = z
     }),
     maxTickets: z.int().min(1).max(MAX_TICKETS).optional().meta({ description: 'Maximum tickets of the round; default 1,000,000.', example: 500 }),
     closesAt: Instant.optional().meta({ description: 'Closing time: in the future and at most 30 days ahead; default 24 hours ahead.' }),
+    entryRules: EntryRuleTerms.default({}).meta({
+      description: 'Terms that a wallet must meet to get a ticket; the request of another wallet is refused (403).',
+      example: {},
+    }),
   })
   .meta({ id: 'LegacyRoundTerms', example: { ticketPrice: '1000000', maxTickets: 500 } });
 export type LegacyRoundTerms = z.output<typeof LegacyRoundTerms>;

@@ -5,12 +5,22 @@ import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { COMMITMENT_BYTES, commitmentAddress, commitRound, decodeCommitment, drawsError } from '#platform/solana/draws/index.ts';
+import { COMMITMENT_BYTES, commitmentAddress, decodeCommitment, drawsError } from '#platform/solana/draws/index.ts';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
-import { type ChainError, type ComposeOutcome, submit, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
+import {
+  type CarriedTransactions,
+  type ChainError,
+  type ComposeOutcome,
+  type Priority,
+  postponeCarried,
+  submit,
+  type TransactionDraft,
+  type TransactionType,
+} from '#platform/solana/submission/index.ts';
 import { type Draws, readDraws } from '../draws/account.ts';
 import { CLOCK, clockTime } from '../draws/clock.ts';
 import { build, readDatabaseClock, readRound } from '../rows.ts';
+import { candidatesFor, carryRounds, commitInstruction } from './carry.ts';
 import { leafOf } from './commitments.ts';
 import { type ClosedRound, isClosed } from './rows.ts';
 
@@ -27,9 +37,9 @@ const REJECTED_RETRY_MS = 15_000;
 const rent = perApp((app) => ttlCache<'rent', number>(3_600_000, () => app.chain.node.rentOf(COMMITMENT_BYTES)));
 
 /**
- * The transaction type that commits to a round's entries on the chain. The subject of the transaction is the round's id. The program accepts one
- * commitment per round, so commitments do not wait for each other, and one proof that an attempt expired is enough to sign again with a later beacon
- * round.
+ * The transaction type that commits to a round's entries on the chain. The subject of the transaction is the round's id. The attempt of a round also
+ * commits other rounds that wait to be committed. The program accepts one commitment per round, so commitments do not wait for each other, and one
+ * proof that an attempt expired is enough to sign again with a later beacon round.
  */
 export const drawCommitment: TransactionType = {
   name: 'draw-commitment',
@@ -37,13 +47,9 @@ export const drawCommitment: TransactionType = {
   priority: 'commitments',
   afterFailure: 'again',
   isGuarded: true,
+  candidatesFor,
   compose,
-  // A round is never abandoned: the error is logged for the operators, and the commitment is retried.
-  async simulationFailed(app, subject, error) {
-    if (isPassing(error)) return { do: 'wait', ms: PENDING_RETRY_MS, reason: error.message };
-    app.log.error({ round: subject, error }, 'the chain rejected the commitment of a round; the commitment is retried');
-    return { do: 'wait', ms: REJECTED_RETRY_MS, reason: error.message };
-  },
+  simulationFailed: refused,
   finalized: async (tx, landings) =>
     await lookAgain(
       tx,
@@ -56,9 +62,12 @@ export const drawCommitment: TransactionType = {
     ),
 };
 
-/** Submits the commitment of a round. Any wallet can open legacy rounds, so their commitments rank with claims, the fewest pending of a wallet first. */
-export async function submitCommitment(tx: Tx, { id, kind, createdBy }: Pick<ClosedRound, 'id' | 'kind' | 'createdBy'>): Promise<void> {
-  await submit(tx, drawCommitment, [id], kind === 'legacy' ? { caller: createdBy, priority: 'claims' } : undefined);
+/** Any wallet can open legacy rounds, so their commitments rank with claims. */
+const priorityOf = ({ kind }: Pick<ClosedRound, 'kind'>): Priority => (kind === 'legacy' ? 'claims' : drawCommitment.priority);
+
+/** Submits the commitment of a round. Of the commitments that rank with claims, those of the wallet with the fewest pending ones come first. */
+export async function submitCommitment(tx: Tx, round: Pick<ClosedRound, 'id' | 'kind' | 'createdBy'>): Promise<void> {
+  await submit(tx, drawCommitment, [round.id], { caller: round.kind === 'legacy' ? round.createdBy : null, priority: priorityOf(round) });
 }
 
 const selectKinds = (ids: readonly string[]) => build.selectFrom('rounds').select(['id', 'kind']).where('id', 'in', ids);
@@ -71,7 +80,7 @@ async function lookAgain(tx: Tx, rounds: readonly string[]): Promise<void> {
 /** Returns whether composing again removes the reason of a failed simulation: the beacon round is too close, or the account exists already. */
 const isPassing = ({ code }: ChainError): boolean => ['TooSoon', 'TooFar', 'AlreadyCommitted'].includes(drawsError(code ?? 0)?.name ?? '');
 
-async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
+async function compose(app: App, subject: string, claimed: CarriedTransactions | null = null): Promise<TransactionDraft | ComposeOutcome> {
   const round = await readRound(app.db, subject);
   if (round && round.commitment !== null) return { do: 'done', signature: round.commitment.signature, slot: round.commitment.slot };
   if (!round || !isClosed(round) || round.state !== 'closing' || round.root === null) {
@@ -91,20 +100,43 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
     app.log.error({ round: subject, difference }, 'the clock of the cluster differs from the wall clock by more than 10 s; the commitment waits');
     return { do: 'wait', ms: CLOCK_RETRY_MS, reason: `the clock of the cluster differs from the wall clock by ${difference} ms` };
   }
-  return await draft(app, draws, round, now);
+  return await draft(app, draws, round, now, claimed);
 }
 
-/** Composes the transaction that commits a round to the first beacon round that is published at least `leadSec` from now. */
-async function draft(app: App, { program, address, account }: Draws, round: ClosedRound, now: number): Promise<TransactionDraft> {
-  const beaconRound = roundToCommit({ period: account.period, genesisTime: account.genesis }, now, round.parameters.leadSec);
-  const [payer, committer] = [app.chain.key('feePayer').publicKey, app.chain.key('committer').publicKey];
+/**
+ * Composes the transaction that commits a round and the further rounds that wait, each to the first beacon round that is published at least its
+ * `leadSec` from now. The i-th instruction commits the i-th round.
+ */
+async function draft(app: App, draws: Draws, round: ClosedRound, now: number, claimed: CarriedTransactions | null): Promise<TransactionDraft> {
+  const { period, genesis: genesisTime } = draws.account;
+  const carried = claimed === null ? null : await carryRounds(app, draws, claimed);
+  const rounds = [round, ...(carried?.rounds ?? [])];
+  const rentOfOne = BigInt(await app.state(rent).get('rent'));
   return {
     do: 'sign',
     feePayer: 'feePayer',
     signers: ['committer'],
-    instructions: [commitRound({ program, payer, committer, draws: address, roundId: round.id, leaf: leafOf(round), beaconRound })],
-    spends: [{ asset: 'sol', amount: BigInt(await app.state(rent).get('rent')) }],
+    instructions: rounds.map((one) =>
+      commitInstruction(app, draws, one.id, leafOf(one), roundToCommit({ period, genesisTime }, now, one.parameters.leadSec)),
+    ),
+    spends: [{ asset: 'sol', amount: rentOfOne * BigInt(rounds.length) }],
+    ...(carried ? { carries: carried.carries } : {}),
   };
+}
+
+/**
+ * Decides how a refused commitment continues. A round is never abandoned: the error is logged for the operators, and the commitment is retried. When
+ * the chain refuses a carried round, that round waits and the others are signed again at once.
+ */
+async function refused(app: App, subject: string, error: ChainError, { carries }: TransactionDraft): Promise<ComposeOutcome> {
+  const { instruction, message } = error;
+  const carried = instruction === null ? undefined : carries?.members[instruction - 1];
+  const ms = isPassing(error) ? PENDING_RETRY_MS : REJECTED_RETRY_MS;
+  const round = carried?.subject ?? subject;
+  if (!isPassing(error)) app.log.error({ round, error }, 'the chain rejected the commitment of a round; the commitment is retried');
+  if (!carries || !carried) return { do: 'wait', ms, reason: message, isRefused: instruction !== null };
+  await postponeCarried(app, carries, carried.id, ms, message);
+  return { do: 'wait', ms: 0, reason: `the chain refused the commitment of round ${round}, which is left out` };
 }
 
 /** Uses the commitment account that exists already, when it is finalized. */

@@ -1,4 +1,5 @@
 import { legacyRoutes } from '../legacy/routes.ts';
+import { restrictionRoutes } from '../restrictions/routes.ts';
 import { schedulerRoutes } from '../scheduler/routes.ts';
 import { socialRoundRoutes } from '../social/routes.ts';
 import { getOwnEntries } from './own-entries.ts';
@@ -8,6 +9,6 @@ import { roundRoutes } from './rounds.ts';
 /** The lottery's endpoints, grouped by who may call them. */
 export const lotteryRoutes = {
   public: [...roundRoutes.public, ...roundResultRoutes, ...legacyRoutes.public, ...socialRoundRoutes],
-  session: [...legacyRoutes.session, getOwnEntries],
+  session: [...legacyRoutes.session, getOwnEntries, ...restrictionRoutes],
   admin: [...roundRoutes.admin, ...schedulerRoutes],
 };

@@ -2,6 +2,8 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { EpochAccount } from '#platform/solana/distributor/index.ts';
 import type { EpochAddresses } from './epoch-accounts.ts';
+import { findOpening } from './history.ts';
+import { compareMemo } from './opening-memo.ts';
 import { epochRoot } from './root.ts';
 
 const lockEpoch = statement<{ root: Buffer | null; total: string | null; leaves: number | null; state: string }>(
@@ -21,10 +23,12 @@ const storeAccount = statement<{ epoch: number }>(
 
 /**
  * Stores the finalized account of an epoch that the database does not have, for example because the database was restored. If the account has the
- * root of the epoch, the epoch becomes `committed`. Otherwise only the account is stored, so that it is followed until it is closed. Idempotent.
+ * root of the epoch, the epoch becomes `committed`, with the points file that the memo on the chain names. Otherwise only the account is stored, so that
+ * it is followed until it is closed. Idempotent.
  */
 export async function adoptAccount(app: App, addresses: EpochAddresses, account: EpochAccount): Promise<void> {
   const { epoch, program, authority, mint, vault } = addresses;
+  const opening = await findOpening(app, addresses);
   await app.tx(async (tx) => {
     const [row] = await tx.query(lockEpoch, [epoch]);
     if (!row) return;
@@ -32,7 +36,9 @@ export async function adoptAccount(app: App, addresses: EpochAddresses, account:
     const other = isSame ? [null, null, null] : [account.root, String(account.total), account.leaves];
     const keys = [program, authority, mint, addresses.account, vault].map((key) => key.toBase58());
     const stored = await tx.query(storeAccount, [epoch, ...keys, account.expiry, !isSame, ...other]);
-    if (isSame && stored.length > 0) await epochRoot.finalized(tx, [{ subject: String(epoch), signature: null, slot: null }]);
+    if (!isSame || stored.length === 0) return;
+    await compareMemo(tx, app.log, epoch, opening);
+    await epochRoot.finalized(tx, [{ subject: String(epoch), signature: opening?.signature ?? null, slot: opening?.slot ?? null }]);
   });
   app.log.warn({ epoch, root: account.root.toString('hex') }, 'an account of an epoch was found on the chain that the database did not have');
 }

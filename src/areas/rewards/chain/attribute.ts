@@ -1,3 +1,4 @@
+import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
@@ -10,18 +11,13 @@ import { type ClaimedIndex, finishLeaves } from '../claims/settlement.ts';
 import { build } from '../query-builder.ts';
 import { readAccounts } from './accounts.ts';
 import { addressesOf, type FollowedEpoch } from './epoch-accounts.ts';
-import { type AccountHistory, claimedIndexes, readHistory } from './history.ts';
+import { claimedIndexes } from './history.ts';
+import { startSearches } from './signatures.ts';
 
-/** Maximum transactions that one run reads from the RPC node. Claims that this service sent are not read. */
+/** Maximum signatures of the epoch account that one run lists, and maximum transactions that it reads. Claims that this service sent are not read. */
+const MAX_LISTED = 1_000;
 const MAX_READ = 100;
 const MAX_CONCURRENT_READS = 8;
-/**
- * Gap score of an epoch at which `attributeClaims` reads the bitmap of claimed leaves. A call that finds a missing claim in the history sets the
- * score to 0. Any other call adds 10 if it read the whole history, or 1 if it read a part. So the bitmap is read after several calls without a
- * missing claim, even if a wallet fills the history with other transactions.
- */
-const MAX_GAP_SCORE = 20;
-const GAP_SCORE = { wholeHistory: 10, partOfHistory: 2 };
 const PAGES_PER_REQUEST = 99;
 
 const selectIndexes = statement<{ id: string; index: number }>(
@@ -43,12 +39,12 @@ interface Cursor {
 /**
  * Moves the cursor only if the stored cursor still has the signature `from`, which the caller read. So a move by another process is not overwritten.
  */
-const moveCursor = (tx: Tx, epoch: number, from: string | null, to: Cursor, gaps: number) =>
+const moveCursor = (tx: Tx, epoch: number, from: string | null, to: Cursor) =>
   run(
     tx,
     build
       .updateTable('epoch_accounts')
-      .set(({ ref }) => ({ cursor: to.signature, cursor_slot: String(to.slot), gaps, cursor_claims: ref('claims') }))
+      .set(({ ref }) => ({ cursor: to.signature, cursor_slot: String(to.slot), cursor_claims: ref('claims') }))
       .where('epoch', '=', epoch)
       .where('cursor', 'is not distinct from', from),
   );
@@ -64,7 +60,7 @@ const MAX_COMPARED = 100;
 export async function skipHistory(app: App, row: FollowedEpoch, slot: number): Promise<void> {
   const listed = await app.chain.node.history(addressesOf(row).account, { limit: MAX_COMPARED }, 'finalized');
   const last = listed.find((entry) => entry.slot <= slot);
-  if (last && last.slot > row.cursor_slot) await app.tx((tx) => moveCursor(tx, row.epoch, row.cursor, last, 0));
+  if (last && last.slot > row.cursor_slot) await app.tx((tx) => moveCursor(tx, row.epoch, row.cursor, last));
 }
 
 // Reads the pending attempts, which are few, and not the claims of the epoch, which may be a million.
@@ -100,70 +96,60 @@ async function isProbablyOwn(app: App, { epoch, claimed }: FollowedEpoch, accoun
 }
 
 /**
- * Finds and stores the claims that are on the chain but not in the database. The transaction history gives the claimed leaves and the signatures of
- * the claims. If several calls find no missing claim in the history, the bitmap on the chain gives the claimed leaves, but no signatures.
+ * Stores the claims that are on the chain but not in the database. The newest transactions of the epoch account give the claimed leaves and the
+ * signatures of their claims. The bitmap on the chain gives the leaves that these transactions do not explain, because anybody can fill the history of
+ * the account with other transactions. `findClaimSignatures` searches the signatures of these leaves.
  */
 export async function attributeClaims(app: App, row: FollowedEpoch, account: EpochAccount): Promise<void> {
   if (await isProbablyOwn(app, row, account)) return;
-  const addresses = addressesOf(row);
-  const history = await readHistory(app, addresses.account, { signature: row.cursor, slot: row.cursor_slot });
-  const { claimed, read } = await matchHistory(app, row, history);
-  const last = read.at(-1);
-  const cursor = { signature: last?.signature ?? row.cursor, slot: last?.slot ?? row.cursor_slot };
-  const hasUnread = read.length > 0 && read.length < history.entries.length;
-  let gaps = row.gaps + (hasUnread ? GAP_SCORE.partOfHistory : GAP_SCORE.wholeHistory);
-  const found = await app.tx(async (tx) => {
-    const found = await finishLeaves(tx, row.epoch, claimed);
-    if (found > 0) gaps = 0;
-    await moveCursor(tx, row.epoch, row.cursor, cursor, gaps);
-    return found;
+  const { newest, claimed } = await readNewestClaims(app, row).catch((err: unknown) => {
+    if (!(err instanceof HttpError)) throw err;
+    app.log.warn({ err, epoch: row.epoch }, 'the history of an epoch account cannot be read; its claims are read from the bitmap');
+    return { newest: undefined, claimed: [] };
   });
-  if (history.isWhole && (found > 0 || gaps < MAX_GAP_SCORE)) return;
-  await readBitmap(app, row, account);
-  // The bitmap shows all claims, so the cursor skips the part of the history that was not read.
-  const newest = history.entries.at(-1) ?? cursor;
-  await app.tx((tx) => moveCursor(tx, row.epoch, cursor.signature, newest, 0));
+  const known = await app.tx(async (tx) => {
+    await finishLeaves(tx, row.epoch, claimed);
+    if (newest) await moveCursor(tx, row.epoch, row.cursor, newest);
+    const [now] = await run(tx, build.selectFrom('epoch_accounts').select('claimed').where('epoch', '=', row.epoch));
+    return BigInt(now?.claimed ?? '0');
+  });
+  if (known < account.claimed) await readBitmap(app, row, account);
 }
 
-/**
- * Returns the leaves that the transactions in the history claim. `read` contains the history entries before the first transaction that could not be
- * read.
- */
-async function matchHistory(app: App, row: FollowedEpoch, { entries }: AccountHistory): Promise<{ claimed: ClaimedIndex[]; read: HistoryEntry[] }> {
-  const signatures = entries.map(({ signature }) => signature);
-  const subjects = await subjectsBySignature(app.db, CLAIM, signatures);
-  const ours = new Map((await app.db.query(selectIndexes, [row.epoch, [...subjects.values()]])).map(({ id, index }) => [id, index]));
-  const foreign = entries.filter(({ signature, failed }) => !failed && !subjects.has(signature)).slice(0, MAX_READ);
-  const byForeign = await readForeignClaims(app, row, foreign);
+/** Reads the newest transactions of an epoch account. @returns the newest one, and the leaves that they claimed */
+async function readNewestClaims(app: App, row: FollowedEpoch): Promise<{ newest: HistoryEntry | undefined; claimed: ClaimedIndex[] }> {
+  const page = { limit: MAX_LISTED, until: row.cursor ?? undefined };
+  const listed = await app.chain.node.history(addressesOf(row).account, page, 'finalized');
+  // An RPC node that does not have the transaction of the cursor returns older entries too. The slot filter drops them.
+  const recent = listed.filter(({ slot }) => slot >= row.cursor_slot);
+  return { newest: recent[0], claimed: await readClaims(app, row, recent) };
+}
 
-  const claimed: ClaimedIndex[] = [];
-  const read: HistoryEntry[] = [];
-  for (const entry of entries) {
-    const { signature, failed } = entry;
-    if (!failed) {
-      const subject = subjects.get(signature);
-      const index = subject === undefined ? undefined : ours.get(subject);
-      const indexes = subject === undefined ? byForeign.get(signature) : index === undefined ? [] : [index];
-      // This run did not read the transaction, or the RPC node does not have it. The next run continues at this transaction.
-      if (!indexes) break;
-      for (const index of indexes) claimed.push({ index, signature });
-    }
-    read.push(entry);
-  }
-  return { claimed, read };
+/** Returns the leaves that the given transactions of an epoch account claimed. Reads at most `MAX_READ` transactions of strangers, the first ones. */
+async function readClaims(app: App, row: FollowedEpoch, entries: readonly HistoryEntry[]): Promise<ClaimedIndex[]> {
+  const landed = entries.filter(({ failed }) => !failed).map(({ signature }) => signature);
+  const subjects = await subjectsBySignature(app.db, CLAIM, landed);
+  const ours = new Map((await app.db.query(selectIndexes, [row.epoch, [...subjects.values()]])).map(({ id, index }) => [id, index]));
+  const foreign = landed.filter((signature) => !subjects.has(signature)).slice(0, MAX_READ);
+  const byForeign = await readForeignClaims(app, row, foreign);
+  return landed.flatMap((signature) => {
+    const own = ours.get(subjects.get(signature) ?? '');
+    const indexes = own === undefined ? (byForeign.get(signature) ?? []) : [own];
+    return indexes.map((index) => ({ index, signature }));
+  });
 }
 
 /**
  * Returns the leaf indexes that the given transactions claimed, keyed by signature. These transactions are not claims that this service sent. Leaves
  * out transactions that the RPC node does not have.
  */
-async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly HistoryEntry[]): Promise<Map<string, number[]>> {
+async function readForeignClaims(app: App, row: FollowedEpoch, signatures: readonly string[]): Promise<Map<string, number[]>> {
   const addresses = addressesOf(row);
   const indexes = new Map<string, number[]>();
-  const next = entries.values();
+  const next = signatures.values();
   await Promise.all(
     Array.from({ length: MAX_CONCURRENT_READS }, async () => {
-      for (const { signature } of next) {
+      for (const signature of next) {
         const found = await app.chain.node.transaction(signature, 'finalized');
         if (found) indexes.set(signature, claimedIndexes(found, addresses));
       }
@@ -172,14 +158,17 @@ async function readForeignClaims(app: App, row: FollowedEpoch, entries: readonly
   return indexes;
 }
 
-/** Reads the finalized bitmap. Records a claim without a signature for each claimed leaf whose claim is not in the database. */
+/**
+ * Reads the finalized bitmap. Records a claim without a signature for each claimed leaf whose claim is not in the database, and begins the search for
+ * its signature.
+ */
 async function readBitmap(app: App, row: FollowedEpoch, { leaves }: EpochAccount): Promise<void> {
   const { program, account } = addressesOf(row);
   const pages = Array.from({ length: Math.ceil(leaves / CLAIMS_PER_PAGE) }, (_, page) => page);
   let found = 0;
   for (let i = 0; i < pages.length; i += PAGES_PER_REQUEST) {
     const some = pages.slice(i, i + PAGES_PER_REQUEST);
-    const { accounts } = await readAccounts(
+    const { slot, accounts } = await readAccounts(
       app,
       'finalized',
       some.map((page) => pageAddress(program, account, page)),
@@ -193,17 +182,17 @@ async function readBitmap(app: App, row: FollowedEpoch, { leaves }: EpochAccount
       );
       const unclaimed = await app.db.query(selectUnclaimed, [row.epoch, set]);
       if (unclaimed.length === 0) continue;
-      found += await app.tx((tx) =>
-        finishLeaves(
+      const indexes = unclaimed.map(({ index }) => index);
+      found += await app.tx(async (tx) => {
+        const stored = await finishLeaves(
           tx,
           row.epoch,
-          unclaimed.map(({ index }) => ({ index, signature: null })),
-        ),
-      );
+          indexes.map((index) => ({ index, signature: null })),
+        );
+        await tx.query(startSearches, [row.epoch, indexes, slot]);
+        return stored;
+      });
     }
   }
-  app.log.warn(
-    { epoch: row.epoch, found },
-    'claims are missing in the transaction history; they were read from the bitmap and stored without signatures',
-  );
+  app.log.info({ epoch: row.epoch, found }, 'claims of strangers were read from the bitmap; their signatures are searched in the background');
 }

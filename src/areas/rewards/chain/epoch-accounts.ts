@@ -31,7 +31,6 @@ export interface FollowedEpoch extends EpochAddressesRow {
   /** Signature up to which the transaction history of the epoch account was read; null before the first read. */
   cursor: string | null;
   cursor_slot: number;
-  gaps: number;
   /** Number of claims that were stored since the history cursor last moved. */
   unread: number;
   /** Whether the account has another root than the epoch. `root`, `total` and `leaves` are then those of the account. */

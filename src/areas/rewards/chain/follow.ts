@@ -24,7 +24,7 @@ const selectFollowed = statement<FollowedEpoch>(
   'select_followed_epochs',
   `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, coalesce(a.other_root, e.root) as root,
      coalesce(a.other_total, e.total)::text as total, coalesce(a.other_leaves, e.leaves) as leaves, a.other_root is not null as "isOther", a.claimed::text, a.cursor,
-     a.cursor_slot::float8 as cursor_slot, a.gaps, a.claims - a.cursor_claims as unread, a.ended_at is not null as ended
+     a.cursor_slot::float8 as cursor_slot, a.claims - a.cursor_claims as unread, a.ended_at is not null as ended
    from epoch_accounts a join epochs e on e.epoch = a.epoch
    where a.opened_at is not null and a.closed_at is null and ($1::int is null or a.epoch = $1) order by a.epoch limit ${MAX_FOLLOWED}`,
 );

@@ -1,18 +1,12 @@
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { parseClaim } from '#platform/solana/distributor/index.ts';
-import type { FetchedTransaction, ParsedInstruction } from '#platform/solana/fetched-transaction.ts';
+import { type FetchedTransaction, memosOf, type ParsedInstruction } from '#platform/solana/fetched-transaction.ts';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
-import type { HistoryEntry } from '#platform/solana/rpc-node.ts';
 import type { EpochAddresses } from './epoch-accounts.ts';
 
 /** Signatures per page. RPC nodes return at most 1,000 per request. */
 const PAGE = 1_000;
-/**
- * Maximum pages that one run reads from the history of an account. If the history has more pages, the run also reads the bitmap of claimed leaves,
- * which is the proof of all claims, and the cursor moves to the newest transaction.
- */
-const MAX_PAGES = 5;
 /** Maximum attempts of this service, and maximum other transactions, that are checked to find the transaction that opened an epoch account. */
 const MAX_SEARCHED = 20;
 
@@ -20,34 +14,6 @@ const MAX_SEARCHED = 20;
 const OPEN = 0;
 /** Index of the epoch account in the account list of the instruction `open`. */
 const OPENED_EPOCH = 3;
-
-/** Signature and slot of the last transaction that was read from the history of an account. */
-interface HistoryCursor {
-  readonly signature: string | null;
-  readonly slot: number;
-}
-
-/** The finalized transactions that name an account and are newer than a cursor. */
-export interface AccountHistory {
-  /** Transactions, oldest first. */
-  readonly entries: readonly HistoryEntry[];
-  /** Whether `entries` reaches back to the cursor. If false, `entries` contains only the newest transactions. */
-  readonly isWhole: boolean;
-}
-
-/** Lists the finalized transactions that name an account and are newer than a cursor. */
-export async function readHistory(app: App, account: Address, since: HistoryCursor): Promise<AccountHistory> {
-  const entries: HistoryEntry[] = [];
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const before = entries.at(-1)?.signature;
-    const found = await app.chain.node.history(account, { limit: PAGE, before, until: since.signature ?? undefined }, 'finalized');
-    // An RPC node that does not have the transaction of the cursor returns older entries too. The slot filter drops them.
-    const recent = found.filter(({ slot }) => slot >= since.slot);
-    entries.push(...recent);
-    if (found.length < PAGE || recent.length < found.length) return { entries: entries.reverse(), isWhole: true };
-  }
-  return { entries: entries.reverse(), isWhole: false };
-}
 
 /** Returns the instructions of a transaction that call a program. Includes inner instructions. */
 function callsOf({ instructions, outcome }: FetchedTransaction, program: Address): ParsedInstruction[] {
@@ -65,6 +31,13 @@ export function claimedIndexes(found: FetchedTransaction, { program, account }: 
   });
 }
 
+/** The transaction that opened an epoch account, with the texts of its memos. */
+export interface Opening {
+  readonly signature: string;
+  readonly slot: number;
+  readonly memos: readonly string[];
+}
+
 const selectAttempts = statement<{ signature: string }>(
   'select_attempts_of_epoch_root',
   `select a.signature from chain_transactions t join chain_attempts a on a.transaction_id = t.id
@@ -76,12 +49,13 @@ const selectAttempts = statement<{ signature: string }>(
  * oldest transactions in the newest page of the account's history. Returns null when it is none of them. More of the history is not read: anybody can
  * fill it with other transactions, and an epoch needs no signature to be open.
  */
-export async function findOpening(app: App, { epoch, program, account }: EpochAddresses): Promise<{ signature: string; slot: number } | null> {
+export async function findOpening(app: App, { epoch, program, account }: EpochAddresses): Promise<Opening | null> {
   const opens = ({ accounts, data }: ParsedInstruction) => data[0] === OPEN && accounts[OPENED_EPOCH] === account.toBase58();
   const check = async (signatures: readonly { readonly signature: string }[]) => {
     for (const { signature } of signatures) {
       const found = await app.chain.node.transaction(signature, 'finalized');
-      if (found?.outcome?.failed === false && callsOf(found, program).some(opens)) return { signature, slot: found.slot };
+      if (found?.outcome?.failed === false && callsOf(found, program).some(opens))
+        return { signature, slot: found.slot, memos: memosOf(found.instructions) };
     }
     return null;
   };

@@ -7,21 +7,25 @@ import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
 import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
-import { type ComposeOutcome, selectPause, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
+import { type ChainError, type ComposeOutcome, selectPause, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
   decodeMint,
   decodeTokenAccount,
+  memo,
   TOKEN_ACCOUNT_BYTES,
   transferChecked,
 } from '#platform/solana/tokens.ts';
 import { epochCommitted } from '../events.ts';
 import { build } from '../query-builder.ts';
 import { noteRestore, ROOTS_SCOPE } from '../restores/reconcile.ts';
+import { refuseOldBans } from '../review/bans.ts';
+import { isRootSigned } from '../review/openness.ts';
 import { readAccounts, rentOf } from './accounts.ts';
 import { addressesOf, type EpochAddresses, type EpochAddressesRow } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
+import { compareMemo, memoOf } from './opening-memo.ts';
 import { isProgramOurs } from './program.ts';
 import { SETTLED_ERROR } from './settlement.ts';
 
@@ -30,6 +34,9 @@ const REFUSED_RETRY_MS = 30_000;
 /** Delay before a retry when the epoch account exists but is not finalized yet, ms. */
 const RETRY_MS = 1_000;
 
+/** The error with which the root of an epoch fails when all its wallets were excluded after its review. */
+const EMPTY_ERROR: ChainError = { name: 'Empty', message: 'all wallets of the epoch are excluded', instruction: null, code: null };
+
 /**
  * Builds the query for an epoch. The root, the total and the number of leaves are typed as not null, because `compose` reads them only of a computed
  * epoch. A computed epoch has these values (checks of the table `epochs`).
@@ -37,8 +44,8 @@ const RETRY_MS = 1_000;
 const selectEpoch = (epoch: number) =>
   build
     .selectFrom('epochs')
-    .select(['state', 'root', 'total', 'leaves', 'commit_signature as signature'])
-    .select(sql<boolean>`settle_requested_at is not null`.as('settling'))
+    .select(['state', 'source', 'root', 'total', 'leaves', 'points_hash', 'points_bytes', 'commit_signature as signature'])
+    .select([sql<boolean>`settle_requested_at is not null`.as('settling'), sql<boolean>`exclusions_changed_at is not null`.as('changing')])
     .where('epoch', '=', epoch)
     .$narrowType<{ root: NotNull; total: NotNull; leaves: NotNull }>();
 type EpochRow = InferResult<ReturnType<typeof selectEpoch>>[number];
@@ -56,9 +63,10 @@ const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
    returning epoch, program, authority, mint, address, vault, extract(epoch from expires_at)::float8 as expiry`,
 );
 
-const lockEpochs = statement<{ epoch: number }>(
+const lockEpochs = statement<{ root: Buffer | null }>(
   'lock_epochs_to_commit',
-  `select epoch from epochs where epoch = any($1::int[]) and state = 'computed' and settle_requested_at is null order by epoch for share`,
+  `select root from epochs where epoch = any($1::int[]) and state = 'computed' and settle_requested_at is null and exclusions_changed_at is null
+     and coalesce(review_ends_at <= app_now(), true) order by epoch for share`,
 );
 
 interface Committed {
@@ -81,8 +89,8 @@ const commitEpochs = statement<Committed>(
 );
 
 /**
- * The transaction type that opens an epoch on the chain. One transaction creates the vault, transfers the total of the epoch to the vault and stores
- * the Merkle root. Each epoch has one account address, so the epoch cannot be opened twice.
+ * The transaction type that opens an epoch on the chain. One transaction creates the vault, transfers the total of the epoch to the vault, stores the
+ * Merkle root, and states the hash of the points file in a memo. Each epoch has one account address, so the epoch cannot be opened twice.
  */
 export const epochRoot: TransactionType = {
   name: 'epoch-root',
@@ -96,8 +104,15 @@ export const epochRoot: TransactionType = {
     return { do: 'wait', ms: REFUSED_RETRY_MS, reason: error.message };
   },
   async signed(tx, { subject, draft }) {
-    await checksBeforeSigning.get(draft)?.(tx);
-    if ((await tx.query(lockEpochs, [[Number(subject)]])).length === 0) throw fail(409, `epoch ${subject} is settled or committed already`);
+    const composed = composedDrafts.get(draft);
+    await composed?.check(tx);
+    // After this lock, the exclusions of the epoch change only when this transaction is over, and are refused when it committed.
+    const [locked] = await tx.query(lockEpochs, [[Number(subject)]]);
+    if (!locked) throw fail(409, `epoch ${subject} is settled or committed already, or its review is not over`);
+    if (composed && (locked.root === null || !composed.root.equals(locked.root)))
+      throw fail(409, `the allocation of epoch ${subject} changed after the transaction was composed`);
+    // After the first signature the exclusions never change, so a further attempt signs the same root although the bans changed.
+    if (!(await isRootSigned(tx, Number(subject)))) await refuseOldBans(tx, Number(subject));
   },
   async finalized(tx, landings) {
     const epochs = landings.map(({ subject }) => Number(subject));
@@ -118,6 +133,8 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   const [epoch] = await run(app.db, selectEpoch(Number(subject)));
   if (!epoch) return { do: 'manual', reason: `epoch ${subject} does not exist` };
   if (epoch.state === 'settled') return { do: 'fail', error: SETTLED_ERROR };
+  if (epoch.state === 'empty') return { do: 'fail', error: EMPTY_ERROR };
+  if (epoch.changing) return { do: 'wait', ms: RETRY_MS, reason: 'the exclusions of the epoch changed, and its allocation is being computed anew' };
   if (epoch.state !== 'computed') return { do: 'done', signature: epoch.signature, slot: null };
   const { addresses, expiry } = await chooseAddresses(app, Number(subject));
   const treasury = app.chain.key('treasury').publicKey;
@@ -147,19 +164,28 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   }
   const token = decodeMint(mint);
   if (!token) return { do: 'manual', reason: `${addresses.mint.toBase58()} is not an SPL mint` };
-  const drafted = await draft(app, addresses, { ...epoch, total, expiry, decimals: token.decimals, from, treasury, isVaultThere: vault !== null });
-  checksBeforeSigning.set(drafted, async (tx) => {
+  const open = { total, expiry, decimals: token.decimals, from, treasury, isVaultThere: vault !== null, memo: memoOf(addresses.epoch, epoch) };
+  const drafted = await draft(app, addresses, { ...epoch, ...open });
+  const check = async (tx: Tx) => {
     await lockTreasury(tx);
     if ((await free(tx)) < total) throw fail(409, `the tokens for epoch ${subject} were reserved for a round or payment at the same time`);
-  });
+  };
+  composedDrafts.set(drafted, { root: epoch.root, check });
   return drafted;
 }
 
-/**
- * The check of each composed transaction draft. The check runs in the database transaction that signs the draft. It throws 409 when a lottery round
- * or a payment has reserved tokens that the epoch needs since the draft was composed.
- */
-const checksBeforeSigning = new WeakMap<TransactionDraft, (tx: Tx) => Promise<void>>();
+interface ComposedDraft {
+  /** The root that the draft stores on the chain. */
+  readonly root: Buffer;
+  /**
+   * Runs in the database transaction that signs the draft. Throws 409 when a lottery round or a payment has reserved tokens that the epoch needs since
+   * the draft was composed.
+   */
+  check(tx: Tx): Promise<void>;
+}
+
+/** The root and the check of each composed transaction draft. */
+const composedDrafts = new WeakMap<TransactionDraft, ComposedDraft>();
 
 /** Stores and returns the addresses and the expiry of an epoch. Precondition: the epoch was not opened on the chain. */
 async function chooseAddresses(app: App, epoch: number): Promise<{ addresses: EpochAddresses; expiry: number }> {
@@ -184,6 +210,8 @@ async function draft(
     from: Address;
     treasury: Address;
     isVaultThere: boolean;
+    /** The statement about the points of the epoch; null when the epoch has no points file. */
+    memo: string | null;
   },
 ): Promise<TransactionDraft> {
   const { program, authority, mint } = addresses;
@@ -212,6 +240,7 @@ async function draft(
         refundOwner: treasury,
         mintMayFreeze: app.config.chain.rewardMintMayFreeze,
       }),
+      ...(open.memo === null ? [] : [memo(open.memo)]),
     ],
     spends: [
       { asset: mint.toBase58(), amount: total },
@@ -238,5 +267,6 @@ async function confirmOpened(app: App, addresses: EpochAddresses, epoch: EpochRo
   const update = build.updateTable('epoch_accounts').set({ expires_at: expiresAt }).where('epoch', '=', addresses.epoch);
   await app.tx((tx) => run(tx, update.where('opened_at', 'is', null)));
   const opening = await findOpening(app, addresses);
+  await app.tx((tx) => compareMemo(tx, app.log, addresses.epoch, opening));
   return { do: 'done', signature: opening?.signature ?? null, slot: opening?.slot ?? null };
 }

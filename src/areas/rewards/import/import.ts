@@ -9,9 +9,10 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { readRules, type StoredRules } from '../config.ts';
 import { awaitEpoch, createEpochs, currentDay, type Epoch, readEpoch } from '../epochs/epochs.ts';
 import { RewardRules } from '../rules.ts';
+import { refuseBanned } from './banned.ts';
 import { type Distribution, type DistributionPage, MAX_ERRORS } from './distribution.ts';
 import { closeImport, findAcceptedImport, findImportApproval, insertImportRows, readImport, startImport } from './rows.ts';
-import { refuseUnclaimable } from './unclaimable.ts';
+import { isReadAtOnce, refuseUnclaimable } from './unclaimable.ts';
 
 /**
  * The result of an import. `created`: this request created the epoch. `existing`: an earlier request with the same rows created the epoch.
@@ -46,7 +47,7 @@ function checkDistribution({ header, rows, errors, errorCount }: Distribution): 
  * Creates an epoch from a distribution that the caller computed. Each row becomes a leaf, in the given order. Waits at most `waitMs` for the
  * computation of the epoch. If the computation takes longer, the job `computeEpoch` completes the epoch after the response.
  * @param page function that returns one page of the rows; the first page has the number 0
- * @throws 400 when the distribution is invalid or exceeds the pool or the cap, when the day of the epoch has not ended, or when the root of the
+ * @throws 400 when the distribution is invalid, has banned wallets or exceeds the pool or the cap, when the day of the epoch has not ended, or when the root of the
  * distribution is not the announced root; 409 when the epoch exists with another distribution or was computed from points
  */
 export async function importDistribution(
@@ -59,6 +60,7 @@ export async function importDistribution(
   const { epoch, root } = checkDistribution(distribution);
   if (epoch >= (await currentDay(app.db))) throw fail(400, 'epoch must be a day that has ended');
   await refuseUnclaimable(app, distribution, page);
+  await refuseBanned(app.db, distribution, page);
   const stored = await app.tx((tx) => storeDistribution(app, tx, distribution, page, by));
   const standing = stored ?? (await findSameImport(app, epoch, distribution));
   if (standing.approval !== null) return { outcome: 'waiting', approval: await readApproval(app.db, standing.approval) };
@@ -81,14 +83,14 @@ async function storeDistribution(
   page: (number: number) => Promise<DistributionPage>,
   by: Importer,
 ): Promise<StandingImport | null> {
-  const { epoch, root } = checkDistribution(distribution);
+  const { epoch } = checkDistribution(distribution);
   await tx.query(lockImports, [epoch]);
   if ((await readEpoch(tx, epoch)) !== null || (await findAcceptedImport(tx, epoch)) !== null) return null;
   const rules = checkLimits(await readRules(tx), distribution, by);
   const id = newId();
   const action = { kind: 'import', amount: distribution.total, by: by.name } as const;
   if (await needsApproval(app, tx, action)) {
-    await storeImport(tx, id, 'waiting', distribution, root, page);
+    await storeImport(app, tx, { id, state: 'waiting' }, distribution, page);
     const summary = `import of epoch ${epoch}: ${distribution.rows} wallets, ${distribution.total} base units`;
     const approval = await requestApproval(tx, { ...action, summary, payload: { importId: id, epoch, rules } });
     return { id, approval: approval.id };
@@ -96,7 +98,7 @@ async function storeDistribution(
   // Creates the epoch with the rules whose limits were checked above. Otherwise the epoch could get a smaller pool that an operator set after the
   // check.
   if ((await createEpochs(tx, [epoch], 'import', rules)).length === 0) return null;
-  await storeImport(tx, id, 'building', distribution, root, page);
+  await storeImport(app, tx, { id, state: 'building' }, distribution, page);
   tx.enqueue(computeEpoch, { epoch });
   return { id, approval: null };
 }
@@ -143,15 +145,16 @@ export async function refuseImport(tx: Tx, payload: unknown): Promise<void> {
 }
 
 async function storeImport(
+  app: App,
   tx: Tx,
-  id: string,
-  state: 'waiting' | 'building',
-  { header, hash, rows, pages }: Distribution,
-  root: string | undefined,
+  { id, state }: { readonly id: string; readonly state: 'waiting' | 'building' },
+  distribution: Distribution,
   page: (number: number) => Promise<DistributionPage>,
 ): Promise<void> {
-  if (header === null) throw new Error('a valid distribution has a header');
-  const row = { id, epoch: header.epoch, state, hash, root: root === undefined ? null : Buffer.from(root, 'hex'), rows };
+  const { hash, rows, pages } = distribution;
+  const { epoch, root } = checkDistribution(distribution);
+  const checked = isReadAtOnce(app, distribution);
+  const row = { id, epoch, state, hash, root: root === undefined ? null : Buffer.from(root, 'hex'), rows, checked };
   await insertImportRows(tx, row, pages, page);
 }
 

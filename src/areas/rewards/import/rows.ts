@@ -20,19 +20,19 @@ export const findAcceptedImport = async (db: Queryable, epoch: number): Promise<
   (await run(db, imports.where('epoch', '=', epoch).where('state', '<>', 'refused')))[0] ?? null;
 export const readImport = async (db: Queryable, id: string): Promise<ImportRow | null> => (await run(db, imports.where('id', '=', id)))[0] ?? null;
 
-/** Inserts an import and all pages of its rows. */
+/** Inserts an import and all pages of its rows. `checked`: whether the wallets were compared with the chain. */
 export async function insertImportRows(
   tx: Tx,
-  row: { id: string; epoch: number; state: 'waiting' | 'building'; hash: Uint8Array; root: Uint8Array | null; rows: number },
+  row: { id: string; epoch: number; state: 'waiting' | 'building'; hash: Uint8Array; root: Uint8Array | null; rows: number; checked: boolean },
   pages: number,
   page: (number: number) => Promise<DistributionPage>,
 ): Promise<void> {
-  const { id, epoch, state, hash, root, rows } = row;
+  const { id, epoch, state, hash, root, rows, checked } = row;
   const values = { id, epoch, state, hash: Buffer.from(hash), root: root && Buffer.from(root), rows };
   await run(tx, build.insertInto('reward_imports').values(values));
   for (let number = 0; number < pages; number++) {
     const { wallets, amounts } = await page(number);
-    await run(tx, build.insertInto('reward_import_pages').values({ import: id, page: number, wallets, amounts }));
+    await run(tx, build.insertInto('reward_import_pages').values({ import: id, page: number, wallets, amounts, checked }));
   }
 }
 

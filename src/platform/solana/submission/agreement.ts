@@ -7,7 +7,7 @@ import type { PendingAttempt } from './rows.ts';
 import type { Transition } from './transition.ts';
 
 /** Number of slots after which a node that does not know a finalized transaction contradicts the node that does. */
-const DENIAL_SLOTS = 32;
+export const DENIAL_SLOTS = 32;
 /** Maximum number of signatures per status request. RPC nodes set this limit. */
 const MAX_SIGNATURES = 256;
 /** Timeout of a status request to the second node, ms. After a timeout, the second node is not asked for `RETRY_SECOND_MS`. */
@@ -21,8 +21,20 @@ export interface NodeStatement {
   readonly at: number;
 }
 
+/** A finalized transaction, as one RPC node states it. */
+export interface FinalTransaction {
+  /** Type of the transaction. A contradiction pauses this type. */
+  readonly type: string;
+  readonly signature: string;
+  readonly slot: number;
+  readonly isFailed: boolean;
+}
+
+/** How the statement of the other RPC node compares with that of the node that states a final result. */
+type Verdict = 'agrees' | 'waits' | 'contradicts';
+
 interface Contradiction {
-  readonly attempt: PendingAttempt;
+  readonly transaction: FinalTransaction;
   readonly reason: string;
 }
 
@@ -39,27 +51,48 @@ export async function keepAgreed(app: App, transitions: readonly Transition[]): 
   const isFinal = ({ to }: Transition) => to === 'finalized' || to === 'failed';
   const final = transitions.filter(isFinal);
   if (second === null || final.length === 0) return [...transitions];
-  const statements = await askSecond(
-    app,
-    second,
-    final.map(({ attempt }) => attempt),
-  );
-  const others = transitions.filter((one) => !isFinal(one));
-  if (statements === null) return [...others, ...final.flatMap(asConfirmed)];
-  const found: Contradiction[] = [];
-  const agreed: Transition[] = [];
-  const firstBlock = firstBlockOf(second);
+  const landed = new Map<Transition, FinalTransaction>();
   for (const transition of final) {
     const { attempt, to, slot } = transition;
-    const statement = statements.get(attempt.signature);
-    if (!statement || slot === null) continue;
-    const verdict = await compare({ slot, isFailed: to === 'failed' }, statement, firstBlock);
-    agreed.push(...(verdict === 'agrees' ? [transition] : asConfirmed(transition)));
-    if (verdict === 'contradicts')
-      found.push({ attempt, reason: reasonOf(attempt, 'first', { slot, isFailed: to === 'failed' }, 'second', statement) });
+    if (slot !== null) landed.set(transition, { type: attempt.type, signature: attempt.signature, slot, isFailed: to === 'failed' });
+  }
+  const verdicts = await compareWithSecond(app, second, [...landed.values()]);
+  const others = transitions.filter((one) => !isFinal(one));
+  const agreed = [...landed].flatMap(([transition, { signature }]) =>
+    verdicts.get(signature) === 'agrees' ? [transition] : asConfirmed(transition),
+  );
+  return [...others, ...agreed];
+}
+
+/**
+ * Returns the signatures of the finalized transactions that both RPC nodes state with the same result. Without a second node, returns all. While the
+ * second node is silent, lags, or has no history of that time, a transaction is left out, so that the caller asks again later. A contradiction pauses the
+ * type of the transaction.
+ * @param transactions finalized transactions as the first node states them
+ */
+export async function keepAgreedSignatures(app: App, transactions: readonly FinalTransaction[]): Promise<ReadonlySet<string>> {
+  const { second } = app.chain;
+  if (second === null || transactions.length === 0) return new Set(transactions.map(({ signature }) => signature));
+  const verdicts = await compareWithSecond(app, second, transactions);
+  return new Set(transactions.map(({ signature }) => signature).filter((signature) => verdicts.get(signature) === 'agrees'));
+}
+
+/** Compares final results of the first node with the second node, and pauses the types of contradicted transactions. @returns verdicts by signature */
+async function compareWithSecond(app: App, second: RpcNode, transactions: readonly FinalTransaction[]): Promise<Map<string, Verdict>> {
+  const verdicts = new Map<string, Verdict>();
+  const signatures = transactions.map(({ signature }) => signature);
+  const statements = await askSecond(app, (node) => readStatements(node, signatures));
+  const found: Contradiction[] = [];
+  const firstBlock = firstBlockOf(second);
+  for (const transaction of transactions) {
+    const statement = statements?.get(transaction.signature);
+    if (!statement) continue;
+    const verdict = await compare(transaction, statement, firstBlock);
+    verdicts.set(transaction.signature, verdict);
+    if (verdict === 'contradicts') found.push({ transaction, reason: reasonOf(transaction, 'first', 'second', statement) });
   }
   await pauseTypes(app, found);
-  return [...others, ...agreed];
+  return verdicts;
 }
 
 /** Returns the change of an attempt that landed without an error and waits for the second node. */
@@ -73,45 +106,43 @@ const asConfirmed = ({ attempt, to, slot }: Transition): Transition[] =>
 export async function findDenied(app: App, missing: readonly (NodeStatement & { readonly attempt: PendingAttempt })[]): Promise<void> {
   const { node, second } = app.chain;
   if (second === null || missing.length === 0) return;
-  const statements = await askSecond(
-    app,
-    second,
-    missing.map(({ attempt }) => attempt),
-  );
+  const signatures = missing.map(({ attempt }) => attempt.signature);
+  const statements = await askSecond(app, (other) => readStatements(other, signatures));
   const found: Contradiction[] = [];
   const firstBlock = firstBlockOf(node);
   for (const { attempt, at } of missing) {
     const status = statements?.get(attempt.signature)?.status;
     if (status?.confirmationStatus !== 'finalized') continue;
-    const landed = { slot: status.slot, isFailed: status.err !== null };
+    const transaction = { type: attempt.type, signature: attempt.signature, slot: status.slot, isFailed: status.err !== null };
     const statement = { status: null, at };
-    if ((await compare(landed, statement, firstBlock)) === 'contradicts')
-      found.push({ attempt, reason: reasonOf(attempt, 'second', landed, 'first', statement) });
+    if ((await compare(transaction, statement, firstBlock)) === 'contradicts')
+      found.push({ transaction, reason: reasonOf(transaction, 'second', 'first', statement) });
   }
   await pauseTypes(app, found);
 }
 
-/** Returns the statements of the second node by signature; null when it does not answer. */
-async function askSecond(app: App, second: RpcNode, attempts: readonly PendingAttempt[]): Promise<Map<string, NodeStatement> | null> {
+/** Asks the second RPC node. Returns null when it does not answer in time, and then for a while without asking it. */
+export async function askSecond<T>(app: App, ask: (second: RpcNode) => Promise<T>): Promise<T | null> {
+  const { second } = app.chain;
   const timeouts = app.state(secondTimeouts);
-  if (performance.now() < timeouts.until) return null;
-  const answer = await Promise.race([readStatements(second, attempts), sleep(SECOND_TIMEOUT_MS, null, { ref: false })]).catch((error: unknown) => {
+  if (second === null || performance.now() < timeouts.until) return null;
+  const answer = await Promise.race([ask(second), sleep(SECOND_TIMEOUT_MS, null, { ref: false })]).catch((error: unknown) => {
     if (error instanceof HttpError) return null;
     throw error;
   });
   if (answer === null) {
     timeouts.until = performance.now() + RETRY_SECOND_MS;
-    app.log.warn({ waiting: attempts.length }, 'the second RPC node does not answer; final transactions wait for it');
+    app.log.warn('the second RPC node does not answer; what is final waits for it');
   }
   return answer;
 }
 
-async function readStatements(node: RpcNode, attempts: readonly PendingAttempt[]): Promise<Map<string, NodeStatement>> {
+async function readStatements(node: RpcNode, signatures: readonly string[]): Promise<Map<string, NodeStatement>> {
   const statements = new Map<string, NodeStatement>();
-  for (let i = 0; i < attempts.length; i += MAX_SIGNATURES) {
-    const signatures = attempts.slice(i, i + MAX_SIGNATURES).map(({ signature }) => signature);
-    const read = await node.statuses(signatures, { searchHistory: true });
-    for (const [n, signature] of signatures.entries()) statements.set(signature, { status: read.statuses[n] ?? null, at: read.slot });
+  for (let i = 0; i < signatures.length; i += MAX_SIGNATURES) {
+    const part = signatures.slice(i, i + MAX_SIGNATURES);
+    const read = await node.statuses(part, { searchHistory: true });
+    for (const [n, signature] of part.entries()) statements.set(signature, { status: read.statuses[n] ?? null, at: read.slot });
   }
   return statements;
 }
@@ -128,17 +159,12 @@ function firstBlockOf(node: RpcNode): () => Promise<number> {
   };
 }
 
-interface Landed {
-  readonly slot: number;
-  readonly isFailed: boolean;
-}
-
 /** Compares the final result that one node states with the statement of the other node. `firstBlock` reads the first block of the other node. */
 async function compare(
-  landed: Landed,
+  landed: Pick<FinalTransaction, 'slot' | 'isFailed'>,
   { status, at }: NodeStatement,
   firstBlock: () => Promise<number>,
-): Promise<'agrees' | 'waits' | 'contradicts'> {
+): Promise<Verdict> {
   if (status === null) {
     // A node without the block of the transaction, because it lags or has deleted the block, states nothing about the transaction.
     return at > landed.slot + DENIAL_SLOTS && (await firstBlock()) <= landed.slot ? 'contradicts' : 'waits';
@@ -149,22 +175,20 @@ async function compare(
 
 type NodeName = 'first' | 'second';
 
-function reasonOf({ signature }: PendingAttempt, by: NodeName, landed: Landed, other: NodeName, { status, at }: NodeStatement): string {
-  const result = ({ slot, isFailed }: Landed) => `${isFailed ? 'failed' : 'succeeded'} in slot ${slot}`;
+function reasonOf(transaction: FinalTransaction, by: NodeName, other: NodeName, { status, at }: NodeStatement): string {
+  const result = ({ slot, isFailed }: Pick<FinalTransaction, 'slot' | 'isFailed'>) => `${isFailed ? 'failed' : 'succeeded'} in slot ${slot}`;
   const statement =
     status === null ? `at slot ${at} does not know it` : `says that it ${result({ slot: status.slot, isFailed: status.err !== null })}`;
-  return `the ${by} RPC node says that ${signature} ${result(landed)}, and the ${other} one ${statement}`;
+  return `the ${by} RPC node says that ${transaction.signature} ${result(transaction)}, and the ${other} one ${statement}`;
 }
 
 async function pauseTypes(app: App, found: readonly Contradiction[]): Promise<void> {
-  for (const [type, [first, ...more]] of Map.groupBy(found, ({ attempt }) => attempt.type)) {
-    if (!first) continue;
-    const isNew = await app.tx((tx) => pauseOnce(tx, contradictionScope(type), first.reason));
-    if (isNew) {
-      app.log.error(
-        { type, signature: first.attempt.signature, reason: first.reason, more: more.length },
-        'the RPC nodes contradict each other; transactions of this type are not signed until an operator resumes them',
-      );
-    }
-  }
+  for (const [type, [first]] of Map.groupBy(found, ({ transaction }) => transaction.type))
+    if (first) await pauseContradicted(app, type, first.reason);
+}
+
+/** Pauses a type of transactions because the RPC nodes contradict each other, until an operator resumes it. */
+export async function pauseContradicted(app: App, type: string, reason: string): Promise<void> {
+  if (!(await app.tx((tx) => pauseOnce(tx, contradictionScope(type), reason)))) return;
+  app.log.error({ type, reason }, 'the RPC nodes contradict each other; this type stops until an operator resumes it');
 }

@@ -1,5 +1,5 @@
 import { type App, AppStates, perApp } from '#platform/app.ts';
-import type { ComposeOutcome, TransactionDraft, TransactionType } from './transaction-type.ts';
+import type { CarriedTransactions, ComposeOutcome, TransactionDraft, TransactionType } from './transaction-type.ts';
 
 /** Time after which composing is repeated when only the first RPC node shows the effect of a transaction, ms. */
 const RETRY_MS = 5_000;
@@ -17,8 +17,13 @@ const secondView = perApp((app): App | null => {
  * Composes a transaction. The outcome `done` closes books, so it counts only if the second RPC node, when one is configured, shows the effect too.
  * Until then composing is repeated.
  */
-export async function composeOnBoth(app: App, type: TransactionType, subject: string): Promise<TransactionDraft | ComposeOutcome> {
-  const composed = await type.compose(app, subject);
+export async function composeOnBoth(
+  app: App,
+  type: TransactionType,
+  subject: string,
+  claimed: CarriedTransactions | null = null,
+): Promise<TransactionDraft | ComposeOutcome> {
+  const composed = await type.compose(app, subject, claimed);
   const view = app.state(secondView);
   if (composed.do !== 'done' || view === null) return composed;
   const other = await type.compose(view, subject);

@@ -36,8 +36,7 @@ const requeue = (id: string) =>
  *   Claims: the bitmap of paid claims prevents a second claim.
  *   Epochs and lanes: their accounts prevent a second root, epoch end or lane.
  *   Payout batches: the nonce prevents a second batch or nonce advance.
- *   Draw commitments: `compose` reads all transactions that the committer has signed since the last stored commitment, because nothing on the chain
- *   prevents a second commitment.
+ *   Draw commitments: the commitment account of a round prevents a second commitment.
  * In addition, this function rejects a transaction with an attempt that may still land.
  * @throws 404 when the transaction does not exist; 409 while an attempt may have landed, or when the state is neither `manual` nor `queued`
  */

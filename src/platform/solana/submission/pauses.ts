@@ -1,5 +1,5 @@
 import { run } from '#platform/db/query-builder.ts';
-import { statement } from '#platform/db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from './rows.ts';
 
@@ -24,6 +24,10 @@ export const selectPauseOfType = statement<{ reason: string }>(
   'select_pause_of_type',
   `select reason from chain_pauses where scope in ($1, '${CONTRADICTION}' || $2::text, '${EVERYTHING}') order by scope <> '${EVERYTHING}', scope`,
 );
+
+/** Returns whether a type is stopped because the RPC nodes contradict each other about one of its transactions. */
+export const isContradicted = async (db: Queryable, type: string): Promise<boolean> =>
+  (await run(db, build.selectFrom('chain_pauses').select('scope').where('scope', '=', contradictionScope(type)))).length > 0;
 
 /** The types that are paused because the RPC nodes contradict each other. */
 export const selectContradictions = statement<{ kind: string; reason: string; at: string }>(

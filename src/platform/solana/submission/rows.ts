@@ -16,6 +16,8 @@ export interface TransactionRow extends Rank {
   attempts: number;
   tries: number;
   due: boolean;
+  /** The time at which the lease of this worker ends, for a type that can carry other transactions; null for other types. */
+  lease: string | null;
 }
 
 /** A pending attempt, with the type and subject of its transaction. */
@@ -45,6 +47,8 @@ export interface PendingAttempt extends Rank {
   /** Fee, lamports. The spend of `sol` contains it. Null for an attempt that was signed by a release that did not store the fee. */
   fee: string | null;
   spend_day: number;
+  /** Ids of further transactions whose effects the attempt has too. */
+  carried: string[];
 }
 
 /** Serializes spends for the database. Amounts are text, because JSON numbers lose precision above 2^53. */
@@ -52,22 +56,26 @@ export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.
 export const spendsOf = (attempt: Pick<PendingAttempt, 'spends'>): Spend[] =>
   attempt.spends.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
 
-const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due, priority, rank';
+const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due, priority, rank, null::text as lease';
 
 export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
 
-/** Locks a queued transaction before its next attempt is stored. Returns no row when another worker has locked it or has signed it already. */
+/**
+ * Locks a queued transaction before its next attempt is stored. Returns no row when another worker has locked it or has signed it already, or when the
+ * lease of this worker ($3) has ended and another worker has it.
+ */
 export const lockToSign = statement<{ id: string }>(
   'lock_chain_transaction',
-  `select id::text from chain_transactions where id = $1 and state = 'queued' and attempts = $2 for update skip locked`,
+  `select id::text from chain_transactions where id = $1 and state = 'queued' and attempts = $2
+     and ($3::timestamptz is null or next_at = $3::timestamptz) for update skip locked`,
 );
 
 export const insertAttempt = statement(
   'insert_chain_attempt',
   `with live as (
      update chain_transactions set state = 'live', attempts = $2, tries = 0, changed_at = app_now() where id = $1)
-   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble, fee, priority)
-   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint, $13::int8, $14)`,
+   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble, fee, priority, carried)
+   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint, $13::int8, $14, $15::uuid[])`,
 );
 
 export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
@@ -112,7 +120,7 @@ export const selectPending = statement<PendingAttempt>(
      a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
      extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as checked_age,
      extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as expired_age,
-     a.spends, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank
+     a.spends, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank, a.carried::text[] as carried
    from chain_attempts a join chain_transactions t on t.id = a.transaction_id
    where a.state in ('signed', 'sent', 'confirmed') and a.priority = $2 and a.poll_at <= app_now()
    order by a.poll_at limit $1`,

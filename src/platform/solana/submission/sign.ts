@@ -5,6 +5,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
 import { advanceNonceInstruction } from '../system-program.ts';
 import { buildTransaction, computeBudget, signTransaction } from '../transactions.ts';
+import { freeLeased, holdCarried, leaseTransactions, REFUSED } from './carry.ts';
 import { composeOnBoth } from './compose-on-both.ts';
 import { chainError } from './errors.ts';
 import { feeOf, MAX_UNITS, MINIMUM_FEE, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
@@ -13,7 +14,7 @@ import { DailyLimitReached, outflowLeft, reserveOutflows, SOL, sumByAsset } from
 import { selectPauseOfType } from './pauses.ts';
 import { insertAttempt, lockToSign, postpone, selectTransaction, settleQueued, storedError, storedSpends, type TransactionRow } from './rows.ts';
 import { send } from './send.ts';
-import type { ChainError, ComposeOutcome, Spend, TransactionDraft, TransactionType } from './transaction-type.ts';
+import type { CarriedTransactions, ChainError, ComposeOutcome, Spend, TransactionDraft, TransactionType } from './transaction-type.ts';
 
 /** Maximum failed simulations; then the transaction ends as failed. */
 const MAX_SIMULATIONS = 12;
@@ -36,16 +37,21 @@ const LIMIT_RETRY_MS = 30_000;
  * If two workers sign the same row, only one commits; the other discards its signed transaction.
  */
 export async function signAndSend(app: App, types: ReadonlyMap<string, TransactionType>, id: string): Promise<void> {
-  const row = (await app.db.query(selectTransaction, [id]))[0];
-  if (row?.state !== 'queued' || !row.due) return;
-  const type = types.get(row.type);
-  if (!type) throw new Error(`unknown transaction type: ${row.type}`);
+  const read = (await app.db.query(selectTransaction, [id]))[0];
+  if (read?.state !== 'queued' || !read.due) return;
+  const type = types.get(read.type);
+  if (!type) throw new Error(`unknown transaction type: ${read.type}`);
   const paused = (await app.db.query(selectPauseOfType, [type.scope, type.name]))[0];
-  if (paused) return await postponeBy(app, row, PAUSED_RETRY_MS, { name: 'Paused', message: paused.reason, instruction: null, code: null });
+  if (paused) return await postponeBy(app, read, PAUSED_RETRY_MS, { name: 'Paused', message: paused.reason, instruction: null, code: null });
+  let row = read;
+  let claimed: CarriedTransactions | null = null;
   try {
     // While the limit of SOL is reached, the transaction is not composed, so that waiting transactions send no requests to the RPC node.
     if ((await outflowLeft(app, SOL, row.priority)) < MINIMUM_FEE) throw new DailyLimitReached(SOL);
-    const composed = await composeOnBoth(app, type, row.subject);
+    const leased = await leaseTransactions(app, type, row);
+    if (leased === null) return;
+    ({ row, claimed } = leased);
+    const composed = await composeOnBoth(app, type, row.subject, claimed);
     const outcome = composed.do === 'sign' ? await signAttempt(app, type, row, composed) : composed;
     if (outcome !== null) await applyOutcome(app, type, row, outcome);
   } catch (error) {
@@ -71,6 +77,8 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
       storedError({ name: 'Unavailable', message: reason, instruction: null, code: null }),
       tries,
     ]);
+  } finally {
+    if (claimed !== null) await freeLeased(app, claimed);
   }
 }
 
@@ -98,6 +106,7 @@ async function signAttempt(
   row: TransactionRow,
   draft: TransactionDraft,
 ): Promise<ComposeOutcome | RetrySimulation | null> {
+  const carriedIds = draft.carries?.members.map(({ id }) => id) ?? [];
   const recent: RecentBlockhash = await recentBlockhash(app);
   const price = await priorityPrice(app, row.attempts + (draft.urgency ?? 0));
   const keys = [draft.feePayer, ...(draft.signers ?? [])].map((role) => app.chain.key(role));
@@ -117,7 +126,7 @@ async function signAttempt(
       { type: type.name, subject: row.subject, error, logs: simulated.logs?.slice(-6) },
       'the simulation of a transaction failed; it is retried or the transaction fails',
     );
-    return (await type.simulationFailed?.(app, row.subject, error)) ?? retryOrFail(row, error);
+    return (await type.simulationFailed?.(app, row.subject, error, draft)) ?? retryOrFail(row, error);
   }
 
   const units = unitsFor(simulated.unitsConsumed ?? MAX_UNITS);
@@ -126,7 +135,8 @@ async function signAttempt(
   const spends: Spend[] = sumByAsset([...(draft.spends ?? []), { asset: SOL, amount: fee }]);
 
   const committed = await app.tx(async (tx: Tx) => {
-    if ((await tx.query(lockToSign, [row.id, row.attempts])).length === 0) return false;
+    if ((await tx.query(lockToSign, [row.id, row.attempts, row.lease])).length === 0) return false;
+    if (draft.carries) await holdCarried(tx, draft.carries, signature);
     await type.signed?.(tx, { subject: row.subject, signature, draft });
     const day = await reserveOutflows(app, tx, row.priority, spends);
     await tx.query(insertAttempt, [
@@ -144,6 +154,7 @@ async function signAttempt(
       before,
       String(fee),
       row.priority,
+      carriedIds,
     ]);
     return true;
   });
@@ -165,7 +176,7 @@ async function applyOutcome(app: App, type: TransactionType, row: TransactionRow
       return await write(app, postpone, [id, backoff(row.tries), storedError(outcome.error), row.tries + 1]);
     case 'wait': {
       // A wait does not change `tries`: `tries` limits the number of failed simulations, and the number of waits has no limit.
-      const error: ChainError = { name: 'Waiting', message: outcome.reason, instruction: null, code: null };
+      const error: ChainError = { name: outcome.isRefused ? REFUSED : 'Waiting', message: outcome.reason, instruction: null, code: null };
       return await write(app, postpone, [id, outcome.ms, storedError(error), row.tries]);
     }
     case 'done': {

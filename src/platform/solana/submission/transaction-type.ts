@@ -32,16 +32,28 @@ export interface TransactionDraft {
    * authority.
    */
   readonly nonce?: { readonly account: Address; readonly value: string };
+  /** Further transactions of the same type whose effects this transaction has too: those of the `claimed` ones that it contains. */
+  readonly carries?: CarriedTransactions;
   /** Number that is added to the number of earlier attempts when the priority price is computed. A higher number gives a higher price. */
   readonly urgency?: number;
+}
+
+/** Queued transactions that one attempt of another transaction carries. */
+export interface CarriedTransactions {
+  /** The time at which their lease ends, as the database wrote it. */
+  readonly lease: string;
+  readonly members: readonly { readonly id: string; readonly subject: string }[];
 }
 
 /** The result of composing when there is no transaction to sign at the moment. */
 export type ComposeOutcome =
   /** The effect of the transaction is finalized on the chain already, possibly by a transaction of another sender. */
   | { readonly do: 'done'; readonly signature: string | null; readonly slot: number | null }
-  /** Composing is repeated after `ms` milliseconds. */
-  | { readonly do: 'wait'; readonly ms: number; readonly reason: string }
+  /**
+   * Composing is repeated after `ms` milliseconds. `isRefused`: the chain refused this very transaction, so it carries no others from then on, and no
+   * other transaction carries it.
+   */
+  | { readonly do: 'wait'; readonly ms: number; readonly reason: string; readonly isRefused?: boolean }
   /** The transaction ends as failed. Precondition: no attempt is pending. */
   | { readonly do: 'fail'; readonly error: ChainError }
   /** The transaction stops until an operator decides. */
@@ -106,15 +118,21 @@ export interface TransactionType {
    */
   readonly isGuarded?: boolean;
   /**
+   * Returns the subjects whose effects may be in the transaction of a subject too, the preferred ones first, and the maximum number of them. Those whose
+   * transactions wait to be signed are passed to `compose`. Only for guarded types, because an effect may be in two attempts.
+   */
+  candidatesFor?(app: App, subject: string): Promise<{ readonly subjects: readonly string[]; readonly limit: number }>;
+  /**
    * Composes the transaction of a subject from the database and the chain (read through `app.chain.node`). Must return `done` when the effect is on the chain
    * already.
+   * @param claimed further transactions that no other attempt carries now
    */
-  compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome>;
+  compose(app: App, subject: string, claimed?: CarriedTransactions | null): Promise<TransactionDraft | ComposeOutcome>;
   /**
    * Decides how to continue after a failed simulation; no attempt was signed. By default the simulation is retried, and the transaction ends as
-   * failed after several failed simulations.
+   * failed after several failed simulations. Afterwards the transactions that the draft carries are due, unless this function has postponed them.
    */
-  simulationFailed?(app: App, subject: string, error: ChainError): Promise<ComposeOutcome | undefined>;
+  simulationFailed?(app: App, subject: string, error: ChainError, draft: TransactionDraft): Promise<ComposeOutcome | undefined>;
   /**
    * Runs in the database transaction that commits an attempt, before the attempt is sent. An exception rolls the attempt back: it is not sent, and
    * composing is retried later.

@@ -1,6 +1,7 @@
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
+import { freeCarried, settleCarried } from './carry.ts';
 import { enqueueSigning } from './jobs.ts';
 import { releaseOutflows, SOL } from './outflows.ts';
 import { type PendingAttempt, spendsOf, storedError, transitionAttempts } from './rows.ts';
@@ -77,7 +78,7 @@ async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batc
       if (applied.length > 0) await type.retracted?.(tx, subjects);
       break;
     case 'finalized':
-      if (applied.length > 0) await type.finalized(tx, landed);
+      if (applied.length > 0) await type.finalized(tx, [...landed, ...(await settleCarried(tx, applied))]);
       break;
     default:
       await settleFailures(tx, type, applied);
@@ -86,9 +87,14 @@ async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batc
 }
 
 /**
- * Releases the reserved spends of failed and expired attempts. Then ends each transaction as failed, or enqueues its signing, which composes it again.
+ * Releases the reserved spends of failed and expired attempts, and the transactions that they carried. Then ends each transaction as failed, or enqueues its signing, which composes it again.
  */
 async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
+  // Before the spends are released: signing locks the row of a transaction first and the spends last, so the other order could deadlock with it.
+  await freeCarried(
+    tx,
+    applied.flatMap(({ attempt }) => attempt.carried),
+  );
   for (const { attempt, to } of applied) {
     await releaseOutflows(tx, attempt.spend_day, attempt.priority, to === 'dead' ? spendsOf(attempt) : returnedSpends(attempt));
   }

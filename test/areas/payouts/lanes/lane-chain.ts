@@ -63,8 +63,8 @@ export class LaneChain {
     };
   }
 
-  static async start(): Promise<LaneChain> {
-    return new LaneChain(await startTestApp({ workers: false, env: { USDC_MINT: USDC } }));
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<LaneChain> {
+    return new LaneChain(await startTestApp({ workers: false, env: { USDC_MINT: USDC, ...env } }));
   }
 
   /** Deletes all lanes and sets the slot back. */

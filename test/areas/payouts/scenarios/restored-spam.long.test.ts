@@ -84,3 +84,36 @@ test('payments that a restored database has forgotten are found among many trans
   expect(await balancesOf(t, wallets)).toEqual(all.map(({ amount }) => amount));
   await untilPaidMeanwhile(await createAllPayments(t, requests(3)));
 }, 90_000);
+
+/** Transactions of strangers on one lane in the measurement. */
+const HEAVY_SPAM = 6_000;
+
+test('after a restore, reading a lane’s history takes at most two RPC requests per transaction of a stranger', async () => {
+  await start();
+  await untilPaid(t, await createAllPayments(t, requests(8)));
+  await retryUntilPass(async () => expect(await sql(t.app, 'select lane from payout_lanes where batch is not null or stale')).toEqual([]));
+  await stop();
+  const owed = await createAllPayments(t, requests(6));
+  await snapshotPayouts(t);
+  await start();
+  const before = await untilPaid(t, owed);
+  await stop();
+  const [lane] = await sql<{ address: string }>(t.app, 'select address from payout_lanes order by lane limit 1');
+  await t.chain.control.strangers([lane?.address ?? ''], HEAVY_SPAM);
+  await restorePayouts(t);
+  const reads = await t.chain.control.fault({ kind: 'delay', ms: 0, methods: ['getTransaction'] });
+  const lists = await t.chain.control.fault({ kind: 'delay', ms: 0, methods: ['getSignaturesForAddress'] });
+  const begin = performance.now();
+  await start();
+  await retryUntilPass(async () => {
+    await t.app.tx(async (tx) => tx.enqueue(reconcilePayouts, {}));
+    await sleep(5_000);
+    await untilPaid(t, owed, 'completed', 0);
+  }, 240_000);
+  const [read, listed] = [await reads.hits(), await lists.hits()];
+  const took = Math.round((performance.now() - begin) / 1_000);
+  process.stdout.write(`${HEAVY_SPAM} transactions of a stranger: ${read} reads, ${listed} lists, ${took} s\n`);
+  expect((await storedPayments(t, owed)).map(({ signature }) => signature)).toEqual(before.map(({ signature }) => signature));
+  expect(read).toBeLessThanOrEqual(HEAVY_SPAM * 2 + 1_000);
+  expect(listed).toBeLessThanOrEqual(HEAVY_SPAM / 50 + 100);
+}, 300_000);
