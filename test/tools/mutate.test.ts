@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { AREAS, filesOf } from '#tools/mutate/areas.ts';
-import { chooseTests } from '#tools/mutate/choose-tests.ts';
-import { readCoverage } from '#tools/mutate/coverage.ts';
+import { chooseTests, KillHistory } from '#tools/mutate/choose-tests.ts';
+import { Coverage, readCoverage } from '#tools/mutate/coverage.ts';
 import { applyEdit, findMutants, type Mutant, sample } from '#tools/mutate/mutants.ts';
 import { describes, type Outcome, readEquivalentMutants, report } from '#tools/mutate/results.ts';
-import { parseSource, readSource } from '#tools/mutate/source.ts';
+import { CHECKOUT, parseSource, readSource } from '#tools/mutate/source.ts';
 import { runTests } from '#tools/mutate/test-run.ts';
 
 /** Returns each mutant of a text as "line: original → replacement". */
@@ -105,12 +106,16 @@ test('the score is the share of killed mutants, without invalid SQL', () => {
     context: 'a < b',
     outcome,
     failure: '',
+    passed: [],
     ms: 1,
   });
-  const lines = report('lib', (['killed', 'killed', 'timed out', 'survived', 'uncovered', 'invalid'] as const).map(result));
-  expect(lines).toHaveLength(3);
+  const outcomes = ['killed', 'killed', 'timed out', 'survived', 'uncovered', 'invalid'] as const;
+  const controls = (['passed', 'failed', 'passed'] as const).map((control) => ({ control, failure: '' }));
+  const lines = report('lib', outcomes.map(result), controls);
+  expect(lines).toHaveLength(4);
   expect(lines[0]).toBe('survived  a.ts:1  < → <=  in: a < b');
   expect(lines[2]).toMatch(/3 killed \(1 by the time limit\), 2 survived \(1 not covered\), 1 invalid SQL, .* score 60\.0 %/);
+  expect(lines[3]).toBe('1 of 3 controls failed');
 });
 
 test('each reviewed equivalent mutant exists in the sources', () => {
@@ -133,7 +138,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const runWith = (mutant: Mutant, timeoutMs = 30_000) => runTests({ files: [TEST], folder, env: {}, timeoutMs, mutant });
+const runWith = (mutant: Mutant, timeoutMs = 30_000) => runTests({ files: [{ file: TEST, timeoutMs }], folder, env: {}, mutant });
 
 function mutantIn(context: string, original: string): Mutant {
   const found = findMutants(readSource(SOURCE)).find((mutant) => mutant.context.includes(context) && mutant.original === original);
@@ -143,17 +148,40 @@ function mutantIn(context: string, original: string): Mutant {
 
 test('a killed mutant, a survivor and an endless mutant are told apart', async () => {
   const mutant = mutantIn('rank = offset + i + 1', '!==');
-  expect(await runWith(mutant)).toMatchObject({ outcome: 'failed', failure: `${TEST}: ties share a rank and the next rank is skipped` });
-  expect(await runWith({ ...mutant, replacement: mutant.original })).toMatchObject({ outcome: 'passed', failure: '' });
-  expect(await runWith({ ...mutant, replacement: '!== (() => { for (;;); })() ||' }, 1_500)).toMatchObject({ outcome: 'timed out' });
+  expect(await runWith(mutant)).toMatchObject({
+    outcome: 'failed',
+    failure: `${TEST}: ties share a rank and the next rank is skipped`,
+    isUncertain: false,
+  });
+  expect(await runWith({ ...mutant, replacement: mutant.original })).toMatchObject({ outcome: 'passed', passed: [TEST], failure: '' });
+  expect(await runWith({ ...mutant, replacement: '!== (() => { for (;;); })() ||' }, 1_500)).toMatchObject({
+    outcome: 'timed out',
+    isUncertain: true,
+  });
 });
 
 test('only the test files that execute the code of a mutant are chosen', async () => {
   const coverageFolder = join(folder, 'coverage');
-  const run = await runTests({ files: [TEST], folder, env: { NODE_V8_COVERAGE: coverageFolder }, timeoutMs: 30_000 });
+  const run = await runTests({ files: [{ file: TEST, timeoutMs: 30_000 }], folder, env: { NODE_V8_COVERAGE: coverageFolder } });
   expect(run.outcome).toBe('passed');
-  const tests = [{ file: TEST, ms: run.ms, coverage: readCoverage(coverageFolder) }];
+  const tests = [{ file: TEST, ms: run.ms, coverage: readCoverage(coverageFolder, [SOURCE]) }];
+  const options = { tests, sources: [SOURCE], history: new KillHistory(), maxTotalMs: 1 };
   const mutant = mutantIn('rank = offset + i + 1', '!==');
-  expect(chooseTests(mutant, tests, [SOURCE])).toEqual(tests);
-  expect(chooseTests({ ...mutant, path: 'src/lib/periods.ts' }, tests, [SOURCE])).toEqual([]);
+  expect(chooseTests(mutant, options)).toEqual(tests);
+  expect(chooseTests({ ...mutant, path: 'src/lib/periods.ts' }, options)).toEqual([]);
+});
+
+test('the test file that killed most mutants of a source file per second runs first', () => {
+  const coverage = new Coverage([[pathToFileURL(join(CHECKOUT, SOURCE)).href, [[{ startOffset: 0, endOffset: 100_000, count: 1 }]]]]);
+  const tests = [
+    { file: 'quick.test.ts', ms: 1_000, coverage },
+    { file: 'slow.test.ts', ms: 3_000, coverage },
+  ];
+  const history = new KillHistory();
+  const mutant = mutantIn('rank = offset + i + 1', '!==');
+  const order = (maxTotalMs = 10_000) => chooseTests(mutant, { tests, sources: [SOURCE], history, maxTotalMs }).map(({ file }) => file);
+  expect(order()).toEqual(['quick.test.ts', 'slow.test.ts']);
+  expect(order(3_999)).toEqual(['quick.test.ts']);
+  for (let n = 0; n < 5; n++) history.add({ path: SOURCE, passed: ['quick.test.ts'], failure: 'slow.test.ts: a test' });
+  expect(order()).toEqual(['slow.test.ts', 'quick.test.ts']);
 });

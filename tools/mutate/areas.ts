@@ -11,7 +11,7 @@ interface Area {
 
 export const AREAS: Readonly<Record<string, Area>> = {
   lib: { sources: ['src/lib/**/*.ts'], tests: ['test/lib/**/*.test.ts'] },
-  points: { sources: ['src/areas/points/**/*.ts'], tests: ['test/areas/points/**/*.test.ts'] },
+  points: { sources: ['src/areas/points/**/*.ts'], tests: ['test/areas/points/**/*.test.ts', 'test/areas/admin/points.test.ts'] },
   'arcade/scores': {
     sources: ['src/areas/arcade/scores/**/*.ts'],
     tests: [
@@ -24,8 +24,22 @@ export const AREAS: Readonly<Record<string, Area>> = {
   rewards: { sources: ['src/areas/rewards/**/*.ts'], tests: ['test/areas/rewards/**/*.test.ts'] },
   payouts: { sources: ['src/areas/payouts/**/*.ts'], tests: ['test/areas/payouts/**/*.test.ts'] },
   lottery: { sources: ['src/areas/lottery/**/*.ts'], tests: ['test/areas/lottery/**/*.test.ts'] },
-  'platform/solana': { sources: ['src/platform/solana/**/*.ts'], tests: ['test/platform/solana/**/*.test.ts', 'test/programs/**/*.test.ts'] },
+  'platform/solana': {
+    sources: ['src/platform/solana/**/*.ts'],
+    tests: [
+      'test/platform/solana/**/*.test.ts',
+      'test/programs/*/client.test.ts',
+      'test/programs/deploy.test.ts',
+      'test/areas/wallets/*.test.ts',
+      'test/areas/burns/transactions.test.ts',
+    ],
+  },
 };
+
+/** Returns the test files of an area, without the long ones (`*.long.test.ts`), because one of them takes longer than all others for most mutants. */
+export function testsOf({ tests }: Area): string[] {
+  return filesOf(tests).filter((file) => !file.endsWith('.long.test.ts'));
+}
 
 /** Returns the files of glob patterns, sorted, relative to the checkout. */
 export function filesOf(patterns: readonly string[]): string[] {

@@ -15,10 +15,21 @@ interface ScriptCoverage {
   readonly functions: readonly { readonly isBlockCoverage: boolean; readonly ranges: readonly Range[] }[];
 }
 
+export type StoredCoverage = [url: string, ranges: (readonly Range[])[]][];
+
 /** The code that one test file executes. */
 export class Coverage {
   /** By URL of a source file: the ranges of each process that loaded the file. The first range of each process is the whole file. */
-  readonly #scripts = new Map<string, (readonly Range[])[]>();
+  readonly #scripts: Map<string, (readonly Range[])[]>;
+
+  /** @param stored the result of an earlier `toJSON` */
+  constructor(stored: StoredCoverage = []) {
+    this.#scripts = new Map(stored);
+  }
+
+  toJSON(): StoredCoverage {
+    return [...this.#scripts];
+  }
 
   /** Adds what one process executed. */
   add(scripts: readonly ScriptCoverage[]): void {
@@ -28,10 +39,6 @@ export class Coverage {
       if (known) known.push(ranges);
       else this.#scripts.set(url, [ranges]);
     }
-  }
-
-  hasLoaded(path: string): boolean {
-    return this.#scripts.has(urlOf(path));
   }
 
   /** Returns whether a process executed the code at an offset. Code outside of functions is executed when the file is loaded. */
@@ -55,14 +62,17 @@ export class Coverage {
 
 const urlOf = (path: string): string => pathToFileURL(join(CHECKOUT, path)).href;
 
-/** Reads the files that Node.js wrote into the folder NODE_V8_COVERAGE, and deletes the folder. Keeps the project's own sources only. */
-export function readCoverage(folder: string): Coverage {
+/**
+ * Reads the files that Node.js wrote into the folder NODE_V8_COVERAGE, and deletes the folder.
+ * @param sources the source files whose coverage is kept, relative to the checkout
+ */
+export function readCoverage(folder: string, sources: readonly string[]): Coverage {
   const coverage = new Coverage();
-  const own = pathToFileURL(join(CHECKOUT, 'src/')).href;
+  const urls = new Set(sources.map(urlOf));
   mkdirSync(folder, { recursive: true });
   for (const file of readdirSync(folder)) {
     const { result }: { result: ScriptCoverage[] } = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    coverage.add(result.filter(({ url }) => url.startsWith(own)));
+    coverage.add(result.filter(({ url }) => urls.has(url)));
   }
   rmSync(folder, { recursive: true, force: true });
   return coverage;

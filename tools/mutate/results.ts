@@ -13,7 +13,16 @@ export interface Result extends Pick<Mutant, 'key' | 'path' | 'line' | 'original
   readonly outcome: Outcome;
   /** The test that failed first; empty when none failed. */
   readonly failure: string;
+  /** The test files that passed before. */
+  readonly passed: readonly string[];
   readonly ms: number;
+}
+
+/** The result of a test run without a mutant. A failed control shows how many mutants other causes kill, such as a loaded machine. */
+export interface Control {
+  readonly control: 'passed' | 'failed';
+  /** The test that failed; empty when the control passed. */
+  readonly failure: string;
 }
 
 /** A reviewed mutant that cannot change what the code does. */
@@ -25,6 +34,7 @@ export interface EquivalentMutant extends Pick<Mutant, 'path' | 'context' | 'ori
 export class ResultFile {
   readonly #file: string;
   readonly #results = new Map<string, Result>();
+  readonly #controls: Control[] = [];
 
   /** @param folder a folder that git ignores */
   constructor(folder: string, name: string) {
@@ -35,11 +45,16 @@ export class ResultFile {
   /** Reads the stored results. Keeps only those for which `keep` returns true. */
   load(keep: (result: Result) => boolean): void {
     for (const line of readLines(this.#file)) {
-      const result: Result = JSON.parse(line);
-      if (keep(result)) this.#results.set(result.key, result);
-      else this.#results.delete(result.key);
+      const stored: Result | Control = JSON.parse(line);
+      if ('control' in stored) this.#controls.push(stored);
+      else if (keep(stored)) this.#results.set(stored.key, stored);
+      else this.#results.delete(stored.key);
     }
-    writeFileSync(this.#file, [...this.#results.values()].map((result) => `${JSON.stringify(result)}\n`).join(''));
+    writeFileSync(this.#file, [...this.#controls, ...this.#results.values()].map((stored) => `${JSON.stringify(stored)}\n`).join(''));
+  }
+
+  get controls(): readonly Control[] {
+    return this.#controls;
   }
 
   get(key: string): Result | undefined {
@@ -49,6 +64,11 @@ export class ResultFile {
   add(result: Result): void {
     this.#results.set(result.key, result);
     appendFileSync(this.#file, `${JSON.stringify(result)}\n`);
+  }
+
+  addControl(control: Control): void {
+    this.#controls.push(control);
+    appendFileSync(this.#file, `${JSON.stringify(control)}\n`);
   }
 }
 
@@ -71,8 +91,8 @@ export function describes(entry: EquivalentMutant, mutant: Pick<Mutant, 'path' |
   );
 }
 
-/** Returns the lines of the report: the survivors, then the counts and the score. The score is the share of valid mutants that a test killed. */
-export function report(area: string, results: readonly Result[]): string[] {
+/** Returns the lines of the report: the survivors, then the counts, the score and the controls. The score is the share of valid mutants that a test killed. */
+export function report(area: string, results: readonly Result[], controls: readonly Control[]): string[] {
   const count = (...outcomes: Outcome[]) => results.filter(({ outcome }) => outcomes.includes(outcome)).length;
   const survivors = results.filter(({ outcome }) => outcome === 'survived' || outcome === 'uncovered');
   const killed = count('killed', 'timed out');
@@ -81,6 +101,7 @@ export function report(area: string, results: readonly Result[]): string[] {
     ...survivors.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1)).map(describeResult),
     `${area}: ${killed} killed (${count('timed out')} by the time limit), ${survivors.length} survived (${count('uncovered')} not covered), ` +
       `${count('invalid')} invalid SQL, ${count('changed')} in files that changed: score ${score.toFixed(1)} %`,
+    `${controls.filter(({ control }) => control === 'failed').length} of ${controls.length} controls failed`,
   ];
 }
 
