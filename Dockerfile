@@ -33,6 +33,7 @@ WORKDIR /app
 RUN install -d -o 1000 -g 1000 /var/lib/coinop/media /run/localnet
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
+COPY games/block-cascade/block-cascade.wasm games/block-cascade/
 COPY programs/distributor/distributor.so programs/distributor/
 COPY programs/draws/draws.so programs/draws/
 COPY jobs jobs

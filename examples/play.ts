@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, followEvents, keypairSigner, ok, signIn } from '#packages/client/src/index.ts';
 
 /** Plays one game as a game client does: signs in with a new key, subscribes to events, begins a play, submits a score, and reads the leaderboard. */
-const [gameId = 'block-cascade', score = '12000'] = process.argv.slice(2);
+const [gameId = 'gem-drop', score = '12000'] = process.argv.slice(2);
 const client = createClient({ baseUrl: process.env.BASE_URL ?? 'http://localhost:3000' });
 const { wallet } = await signIn(client, await keypairSigner(crypto.getRandomValues(new Uint8Array(32))));
 console.log(`signed in as ${wallet}`);

@@ -1,30 +1,23 @@
 import { pollTransactions, signClaim, signCommitment, signPayout, signRoot } from '#platform/solana/submission/jobs.ts';
 import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { advanceBattles, ingestBurns } from './arcade.ts';
-import { followEpochs } from './chain.ts';
+import { findClaimSignatures, followEpochs } from './chain.ts';
 import { computeEpoch } from './epochs.ts';
 import {
   beginScheduled,
   checkNames,
   closePeriods,
+  deleteAccounts,
   expireEpochs,
   projectDay,
   purgeExpired,
+  refreshDenyList,
   sweepBans,
   sweepClips,
   sweepEpochs,
 } from './maintenance.ts';
 import { planPayouts, reconcilePayouts } from './payouts.ts';
-import {
-  announceQuests,
-  completeQuests,
-  consumeActivities,
-  detectLostBoards,
-  rebuildBoard,
-  refreshBoards,
-  sweepQuests,
-  voidBanned,
-} from './points.ts';
+import { announceQuests, applyBan, completeQuests, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards, sweepQuests } from './points.ts';
 import type { QueueName } from './queues.ts';
 import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
 import { recordScores } from './scores.ts';
@@ -40,13 +33,14 @@ export const jobs = {
   refreshBoards,
   rebuildBoard,
   detectLostBoards,
-  voidBanned,
+  applyBan,
   signCommitment,
   signRoot,
   signPayout,
   signClaim,
   pollTransactions,
   followEpochs,
+  findClaimSignatures,
   computeEpoch,
   planPayouts,
   reconcilePayouts,
@@ -57,6 +51,7 @@ export const jobs = {
   checkTicket,
   sweepTickets,
   scheduleRounds,
+  refreshDenyList,
   advanceBattles,
   ingestBurns,
   purgeExpired,
@@ -67,5 +62,6 @@ export const jobs = {
   projectDay,
   expireEpochs,
   sweepClips,
+  deleteAccounts,
   checkNames,
 } as const satisfies Readonly<Record<string, { readonly queue: QueueName }>>;

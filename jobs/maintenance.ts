@@ -17,7 +17,7 @@ export const closePeriods = job({
   id: () => 'close-periods',
 });
 
-/** Enqueues voidBanned again for banned wallets whose scores are not all voided yet. */
+/** Enqueues applyBan again for banned wallets whose held scores are not all rejected yet. */
 export const sweepBans = job({
   name: 'sweep-bans',
   queue: 'maintenance',
@@ -71,4 +71,20 @@ export const sweepClips = job({
   queue: 'maintenance',
   payload: z.strictObject({}),
   id: () => 'sweep-clips',
+});
+
+/** Deletes the accounts whose wallets requested it. */
+export const deleteAccounts = job({
+  name: 'delete-accounts',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'delete-accounts',
+});
+
+/** Loads the list of wallets that may not buy tickets. */
+export const refreshDenyList = job({
+  name: 'refresh-deny-list',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'refresh-deny-list',
 });

@@ -62,10 +62,10 @@ export const announceQuests = job({
   id: () => 'announce-quests',
 });
 
-/** Voids every accepted score of a banned wallet. */
-export const voidBanned = job({
-  name: 'void-banned',
+/** Ends the sessions of a banned wallet and rejects its held scores. */
+export const applyBan = job({
+  name: 'apply-ban',
   queue: 'points',
   payload: z.strictObject({ wallet: Wallet }),
-  id: ({ wallet }) => `void-banned-${wallet}`,
+  id: ({ wallet }) => `apply-ban-${wallet}`,
 });

@@ -21,10 +21,12 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   scheduleRounds: 1_000,
   sweepRounds: 1_000,
   sweepTickets: 1_000,
+  refreshDenyList: 60_000,
   // Rewards
   projectDay: 15_000,
   sweepEpochs: 20_000,
   followEpochs: 3_000,
+  findClaimSignatures: 3_000,
   expireEpochs: 15_000,
   // Payouts and the chain
   planPayouts: 2_000,
@@ -34,6 +36,7 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Webhooks, media, expired rows
   sweepWebhooks: 2_000,
   sweepClips: 60_000,
+  deleteAccounts: 60_000,
   checkNames: 60_000,
   purgeExpired: 60_000,
 };

@@ -12,6 +12,8 @@ export const Submission = z.strictObject({
   durationMs: z.int().nullable(),
   battleId: z.string().nullable(),
   signature: z.string().nullable(),
+  /** Input log of the play, base64. */
+  replay: z.string().nullable().default(null),
   idempotencyKey: z.string().nullable(),
   /**
    * Hex SHA-256 of the canonical request. The worker uses this hash to distinguish a repeated request from a different score with the same play or

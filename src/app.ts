@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import Koa from 'koa';
+import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { routes as allRoutes } from './areas/index.ts';
 import { cors } from './platform/auth/origin.ts';
@@ -23,6 +24,7 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   koa.silent = true;
   koa.use(traceRequest);
   koa.use(handleRequest(app));
+  if (app.config.mediaUrl) koa.use(onlyMedia(app.config.mediaUrl.host));
   // Bull Board (the dashboard of the queues) runs before the CORS middleware. Its responses have no CORS headers, so a web page of an allowed origin
   // cannot read them with the operator's credentials.
   koa.use(bullBoard(app));
@@ -31,6 +33,16 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   koa.use(createRouter(app, routes, openSessions(app, koa)));
   return koa;
 }
+
+const MEDIA_PATH = /^\/clips\/[^/]+\/media$/;
+
+/** Koa middleware: refuses every request to the host of media files that is not for such a file, so that no page of the service has its origin. */
+const onlyMedia =
+  (host: string): Koa.Middleware =>
+  async (ctx, next) => {
+    if (ctx.host === host && !MEDIA_PATH.test(ctx.path)) throw fail(404, 'no such resource');
+    await next();
+  };
 
 /** Koa middleware: sets the request id and default headers, renders errors, and records metrics and logs of the request. */
 function handleRequest(app: App): Koa.Middleware {

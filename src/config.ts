@@ -63,6 +63,38 @@ function parseFrontendUrl(text: string, production: boolean): URL {
 }
 
 /**
+ * Parses the origin of media files.
+ * @throws when it is more than an origin, is the origin of the service, or is not https in production
+ */
+function parseMediaUrl(text: string, publicUrl: URL, production: boolean): URL {
+  const url = new URL(text);
+  if (url.href !== `${url.origin}/` || /[?#]$/.test(text)) throw new Error('configuration: MEDIA_URL must be an origin, without a path');
+  if (url.host === publicUrl.host) throw new Error('configuration: MEDIA_URL must have another host than PUBLIC_URL');
+  if (production && url.protocol !== 'https:') throw new Error('configuration: MEDIA_URL must be https in production');
+  return url;
+}
+
+/**
+ * Parses the source of the deny list: the path of a file, or a URL.
+ * @throws when the URL has credentials or a fragment, or is not https in production. Errors do not contain the URL, because its query may contain a key
+ */
+function parseDenyListSource(text: string, production: boolean): string | URL {
+  if (!/^https?:/i.test(text)) return text;
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') {
+    throw new Error('configuration: DENY_LIST must be a path, or a URL without credentials and without a fragment');
+  }
+  if (production && url.protocol !== 'https:') throw new Error('configuration: the URL in DENY_LIST must be https in production');
+  return url;
+}
+
+/** Returns the terms that buyers of tickets must accept; null when none are configured. @throws when only one of the two settings is set */
+function parseTerms(version: string | undefined, url: string | undefined) {
+  if ((version === undefined) !== (url === undefined)) throw new Error('configuration: TERMS_VERSION and TERMS_URL must be set together');
+  return version === undefined || url === undefined ? null : { version, url };
+}
+
+/**
  * Parses an entry of `ALLOWED_ORIGINS` to an origin in the form that browsers send. Rejects a URL with an opaque origin (such as `file:///`):
  * browsers send every opaque origin as `null`, so this entry would allow all opaque origins.
  */
@@ -82,6 +114,8 @@ const Environment = z.object({
   PUBLIC_URL: z.url().optional(),
   /** URL of the front end, to which links for people lead. Without it, they lead to pages of this service. */
   FRONTEND_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Origin from which clients load media files, such as `https://media.arcade.example`; it must lead to the same service. Without it, `PUBLIC_URL`. */
+  MEDIA_URL: z.url({ protocol: /^https?$/ }).optional(),
   ALLOWED_ORIGINS: list(''),
   TRUST_PROXY: flag,
   DATABASE_URL: z.string().min(1).default('postgresql://localhost/coinop'),
@@ -116,10 +150,17 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Maximum points per wallet and day over all games. */
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
+  REPLAY_DAYS: z.coerce.number().int().min(1).max(3_650).default(90),
   /** Maximum points that a wallet gets per day from the scores of the wallets that it referred. */
   REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
+  /** Hours between the computation of an epoch and the earliest signing of its root. Default: 6 in production, else 0. */
+  REVIEW_HOURS: z.coerce.number().int().min(0).max(168).optional(),
   /** Maximum chat messages in 10 s per wallet, or per author of a bridged chat. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
+  /** Maximum chat messages per second of all authors together. Entries of rounds do not count. */
+  CHAT_MESSAGES_PER_SEC: z.coerce.number().int().min(1).max(1_000_000).default(200),
+  /** Seconds that an author waits between two chat messages until an operator chooses another time; 0 = no slow mode. */
+  CHAT_SLOW_MODE_SEC: z.coerce.number().int().min(0).max(3_600).default(0),
   /** Legacy rounds that wallets may open: none, rounds with a ticket price, or all. */
   LEGACY_ROUNDS: z.enum(['off', 'paid', 'all']).default('all'),
   /** Maximum legacy rounds of a wallet that are not drawn yet. */
@@ -127,6 +168,14 @@ const Environment = z.object({
   /** Maximum legacy rounds that a wallet, and all wallets together, may open per UTC day. Each round costs the rent of its commitment. */
   LEGACY_ROUNDS_PER_WALLET: z.coerce.number().int().min(1).max(100_000).default(10),
   LEGACY_ROUNDS_PER_DAY: z.coerce.number().int().min(1).max(1_000_000).default(1_000),
+  /** List of wallets that may not buy tickets: the path of a file, or an http or https URL. Without it, no wallet is denied. */
+  DENY_LIST: z.string().min(1).optional(),
+  /** Version of the terms that a wallet must accept before it buys a ticket, and the page with their text. Without them, no terms apply. */
+  TERMS_VERSION: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, hyphens and underscores')
+    .optional(),
+  TERMS_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Queues that this worker serves; empty = all. */
   QUEUES: list(''),
   /** Wallets that may activate the burn events that they created. When the list is empty: every wallet in development, no wallet in production. */
@@ -171,6 +220,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     publicUrl,
     /** URL of the front end; null when links for people lead to pages of this service. */
     frontendUrl: e.FRONTEND_URL === undefined ? null : parseFrontendUrl(e.FRONTEND_URL, production),
+    /** Origin of media files; null when the service's own origin serves them. */
+    mediaUrl: e.MEDIA_URL === undefined ? null : parseMediaUrl(e.MEDIA_URL, publicUrl, production),
     allowedOrigins: [publicUrl.origin, ...e.ALLOWED_ORIGINS.map(parseOrigin)],
     trustProxy: e.TRUST_PROXY,
     database: { url: e.DATABASE_URL, pool: e.DATABASE_POOL },
@@ -184,13 +235,24 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     clockOffsetMs: e.CLOCK_OFFSET_SEC * 1_000,
     logLevel: e.LOG_LEVEL,
     dailyPointsCap: e.DAILY_POINTS_CAP,
+    replayDays: e.REPLAY_DAYS,
     referralDailyCap: e.REFERRAL_DAILY_CAP,
-    chatMessagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
+    reviewHours: e.REVIEW_HOURS ?? (production ? 6 : 0),
+    chat: {
+      messagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
+      messagesPerSec: e.CHAT_MESSAGES_PER_SEC,
+      slowModeSec: e.CHAT_SLOW_MODE_SEC,
+    },
     legacyRounds: {
       allowed: e.LEGACY_ROUNDS,
       unfinished: e.LEGACY_ROUNDS_UNFINISHED,
       perWallet: e.LEGACY_ROUNDS_PER_WALLET,
       perDay: e.LEGACY_ROUNDS_PER_DAY,
+    },
+    /** Rules for wallets that buy tickets or enter rounds with prizes in stablecoin. */
+    restrictions: {
+      denyList: e.DENY_LIST === undefined ? null : parseDenyListSource(e.DENY_LIST, production),
+      terms: parseTerms(e.TERMS_VERSION, e.TERMS_URL),
     },
     queues: e.QUEUES,
     /** Wallets that may activate burn events; null = every wallet (in development, when `ORGANISERS` is empty). */

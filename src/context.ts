@@ -68,6 +68,7 @@ export async function openContext(config: Config, name: string, options: { clock
     state: (slot) => states.get(app, slot),
     connect: () => connect(),
     async close() {
+      await states.close();
       replies.close();
       storage.close();
       await queues.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runPlanner } from '#areas/payouts';
-import { followEpochs as followOpenEpochs } from '#areas/rewards';
-import type { followEpochs as followEpochsJob } from '#jobs/chain.ts';
+import { findClaimSignatures as findSignatures, followEpochs as followOpenEpochs } from '#areas/rewards';
+import type { findClaimSignatures as findClaimSignaturesJob, followEpochs as followEpochsJob } from '#jobs/chain.ts';
 import type { planPayouts as planPayoutsJob } from '#jobs/payouts.ts';
 import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
@@ -77,5 +77,15 @@ export const followEpochs: Handler<typeof followEpochsJob> = async (app) => {
   } catch (err) {
     if (!(err instanceof HttpError)) throw err;
     app.log.warn({ err }, 'the RPC node does not answer; the epochs are read in the next run');
+  }
+};
+
+/** Searches the signatures of claims by strangers. While the RPC node does not answer, the next run tries again. */
+export const findClaimSignatures: Handler<typeof findClaimSignaturesJob> = async (app) => {
+  try {
+    await findSignatures(app);
+  } catch (err) {
+    if (!(err instanceof HttpError)) throw err;
+    app.log.warn({ err }, 'the RPC node does not answer; the signatures of claims are searched in the next run');
   }
 };

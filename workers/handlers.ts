@@ -1,12 +1,13 @@
-import { applyDueThemes, beginDueEvents, sweepUnfinishedBans, voidBannedScores } from '#areas/arcade';
+import { applyDueThemes, beginDueEvents, finishBan, sweepUnfinishedBans } from '#areas/arcade';
 import { endSessions } from '#areas/auth';
 import { advanceBattles, battleConsumer } from '#areas/battles';
 import { endBurnEvents, ingestBurns } from '#areas/burns';
 import { prepareBridged } from '#areas/chat';
 import { sweepClips } from '#areas/clips';
-import { advanceRound, checkTicket, runScheduler, storeBalances, sweepRounds, sweepTickets } from '#areas/lottery';
+import { advanceRound, checkTicket, refreshDenyList, runScheduler, storeBalances, sweepRounds, sweepTickets } from '#areas/lottery';
 import { prepareReport, runReconciliation } from '#areas/payouts';
 import { closeEndedPeriods, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
+import { deleteRequestedAccounts } from '#areas/privacy';
 import { announceDueQuests, completeQuests, questConsumer, sweepQuests } from '#areas/quests';
 import { referralConsumer } from '#areas/referrals';
 import { computeEpoch, expireEpochs, noteRestoreOnce, projectDay, reconcileRoots, sweepEpochs } from '#areas/rewards';
@@ -17,7 +18,7 @@ import type { App } from '#platform/app.ts';
 import { signAndSend } from '#platform/solana/submission/index.ts';
 import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { enqueueDueDeliveries, processDelivery } from '#platform/webhooks/inbox.ts';
-import { followEpochs, planPayouts, pollTransactions } from './chain-polling.ts';
+import { findClaimSignatures, followEpochs, planPayouts, pollTransactions } from './chain-polling.ts';
 import type { Handler } from './handler.ts';
 import { purgeExpired } from './purge-expired.ts';
 import { recordScores } from './record-scores.ts';
@@ -50,9 +51,9 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   rebuildBoard: (app, { board }) => rebuildBoard(app, board),
   detectLostBoards: (app) => detectLostBoards(app),
   /** Also ends the sessions of the wallet, because the request that banned the wallet may have been interrupted after its commit. */
-  async voidBanned(app, { wallet }) {
+  async applyBan(app, { wallet }) {
     await endSessions(app, wallet);
-    await voidBannedScores(app, wallet);
+    await finishBan(app, wallet);
   },
 
   signCommitment: sign,
@@ -61,6 +62,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   signClaim: sign,
   pollTransactions,
   followEpochs,
+  findClaimSignatures,
   computeEpoch: (app, { epoch }) => computeEpoch(app, epoch),
   /** First detects a restored database with other keys, so that no batch is planned with them. */
   async planPayouts(app, payload) {
@@ -85,6 +87,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   checkTicket: (app, { ticket }) => checkTicket(app, ticket),
   sweepTickets: (app) => sweepTickets(app),
   scheduleRounds: (app) => runScheduler(app),
+  refreshDenyList: (app) => refreshDenyList(app),
 
   advanceBattles: (app) => advanceBattles(app),
   /** Ends burn events first, so that they end on time even while the RPC node does not answer. */
@@ -104,5 +107,6 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   projectDay: (app) => projectDay(app),
   expireEpochs: (app) => expireEpochs(app),
   sweepClips: (app) => sweepClips(app),
+  deleteAccounts: (app) => deleteRequestedAccounts(app),
   checkNames: (app) => checkNames(app),
 };

@@ -1,3 +1,4 @@
+import { purgeReplays } from '#areas/arcade';
 import { purgeExpiredAuth } from '#areas/auth';
 import { purgeExpiredSocial } from '#areas/social';
 import type { purgeExpired as job } from '#jobs/maintenance.ts';
@@ -18,6 +19,7 @@ export const purgeExpired: Handler<typeof job> = async (app) => {
   await repeat(app, purgeOutbox);
   await repeat(app, purgeIdempotencyKeys);
   await repeat(app, purgeExpiredSocial);
+  await repeat(app, (tx) => purgeReplays(tx, app.config.replayDays));
   for (const source of WEBHOOK_SOURCES) await repeat(app, (tx) => purgeDeliveries(tx, source));
 };
 

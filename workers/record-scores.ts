@@ -1,4 +1,4 @@
-import { observeScores, processScores } from '#areas/arcade';
+import { observeScores, processScores, type ReplayEvidence, runReplays } from '#areas/arcade';
 import { admitScores } from '#areas/battles';
 import type { recordScores as job, Submission } from '#jobs/scores.ts';
 import { batching } from '#lib/batching.ts';
@@ -11,6 +11,8 @@ interface PendingScore {
   channel: string;
   submission: Submission;
   trace: string | undefined;
+  /** Undefined for a submission without a replay. */
+  replay: ReplayEvidence | undefined;
 }
 
 /** Maximum scores per transaction, and maximum concurrent transactions. */
@@ -29,6 +31,7 @@ async function recordAndReply(app: App, batch: readonly PendingScore[]): Promise
     app,
     batch.map((pending) => pending.submission),
     admitScores,
+    new Map(batch.flatMap(({ submission, replay }) => (replay ? [[submission.id, replay] as const] : []))),
   );
   const replies = outcomes.map((outcome, i) => ({ channel: batch[i]?.channel ?? '', ...outcome }));
   observeScores(outcomes.map(({ outcome }) => (outcome.status === 200 ? outcome.receipt.status : String(outcome.status))));
@@ -36,9 +39,12 @@ async function recordAndReply(app: App, batch: readonly PendingScore[]): Promise
   await answer(app.redis, new Map([...byChannel].map(([channel, of]) => [channel, of.map(({ id, outcome }) => ({ id, outcome }))])));
 }
 
-/** Records a job's scores together with the scores of other running jobs, and sends the replies to the waiting requests. */
+/**
+ * Runs the replays of a job's scores, each before its score enters a batch, so that a long replay does not delay other scores. Records the scores
+ * together with the scores of other running jobs, and sends the replies to the waiting requests. */
 export const recordScores: Handler<typeof job> = async (app, { channel, submissions }) => {
   const record = app.state(recorder);
   const trace = exportTrace();
-  await Promise.all(submissions.map((submission) => record({ channel, submission, trace })));
+  const replays = await runReplays(app, submissions);
+  await Promise.all(submissions.map(async (submission) => record({ channel, submission, trace, replay: await replays.get(submission.id) })));
 };

@@ -45,7 +45,7 @@ function testLevels(importers: ReadonlyMap<string, readonly string[]>, file: str
 /** Returns for each file of the checkout the files that import it. */
 function readImporters(checkout: string): Map<string, string[]> {
   const importers = new Map<string, string[]>();
-  for (const from of globSync(`${FOLDERS}/**/*.ts`, { cwd: checkout, exclude: ['**/node_modules/**'] })) {
+  for (const from of globSync(`${FOLDERS}/**/*.ts`, { cwd: checkout, exclude: ['**/{node_modules,dist}/**'] })) {
     for (const { specifier } of importsOf(readFileSync(join(checkout, from), 'utf8'))) {
       const to = resolveImport(from, specifier);
       if (to !== null) importers.set(to, [...(importers.get(to) ?? []), from]);

@@ -1,6 +1,7 @@
 import type { AnyRoute } from '#platform/http/route.ts';
 import { healthz, readyz } from '#platform/observability/health.ts';
 import { adminRoutes } from './admin/routes/index.ts';
+import { appealRoutes } from './appeals/routes.ts';
 import { arcadeRoutes } from './arcade/routes/index.ts';
 import { authRoutes } from './auth/routes.ts';
 import { battleRoutes } from './battles/routes.ts';
@@ -11,6 +12,7 @@ import { eventRoutes } from './events/routes.ts';
 import { leaderboardRoutes } from './leaderboards/routes.ts';
 import { lotteryRoutes } from './lottery/routes/index.ts';
 import { payoutRoutes } from './payouts/routes/index.ts';
+import { privacyRoutes } from './privacy/routes.ts';
 import { profileRoutes } from './profile/routes.ts';
 import { questRoutes } from './quests/routes/index.ts';
 import { referralRoutes } from './referrals/routes.ts';
@@ -44,6 +46,8 @@ export const routes = {
   /** For signed-in wallets. */
   session: [
     ...authRoutes.session,
+    ...appealRoutes.session,
+    ...privacyRoutes.session,
     ...profileRoutes.session,
     ...walletRoutes.session,
     ...arcadeRoutes.session,
@@ -62,6 +66,8 @@ export const routes = {
   /** For internal services, and for operators whose admin token has the scope that the route requires. */
   admin: [
     ...adminRoutes.admin,
+    ...appealRoutes.admin,
+    ...privacyRoutes.admin,
     ...arcadeRoutes.admin,
     ...profileRoutes.admin,
     ...questRoutes.admin,

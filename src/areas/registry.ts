@@ -3,8 +3,10 @@ import { platformTables } from '#platform/db/entities.ts';
 import type { EventCatalog, EventType } from '#platform/events/event.ts';
 import { adminTables } from './admin/entities.ts';
 import { adminEvents } from './admin/events.ts';
+import { appealsTables } from './appeals/entities.ts';
 import { arcadeTables, CabinetsTable, GamesTable } from './arcade/entities.ts';
 import { arcadeEvents } from './arcade/events.ts';
+import { replayTables } from './arcade/replays/entities.ts';
 import { scoreEvents } from './arcade/scores/broadcast.ts';
 import { authTables } from './auth/entities.ts';
 import { battlesTables } from './battles/entities.ts';
@@ -17,12 +19,15 @@ import { clipsTables } from './clips/entities.ts';
 import { lotteryTables } from './lottery/entities.ts';
 import { roundEvents } from './lottery/events.ts';
 import { roundGauges } from './lottery/gauges.ts';
+import { restrictionTables } from './lottery/restrictions/entities.ts';
+import { denyListGauges } from './lottery/restrictions/gauges.ts';
 import { balanceGauges } from './lottery/treasury-gauges.ts';
 import { payoutsTables } from './payouts/entities.ts';
 import { payoutEvents } from './payouts/events.ts';
 import { payoutGauges } from './payouts/gauges.ts';
 import { pointsTables } from './points/entities.ts';
 import { pointsGauges } from './points/gauges.ts';
+import { privacyTables } from './privacy/entities.ts';
 import { profileTables } from './profile/entities.ts';
 import { questsTables } from './quests/entities.ts';
 import { questEvents } from './quests/events.ts';
@@ -39,15 +44,19 @@ import { walletsTables } from './wallets/entities.ts';
 export const entities = [
   ...platformTables,
   ...adminTables,
+  ...appealsTables,
   ...arcadeTables,
+  ...replayTables,
   ...authTables,
   ...battlesTables,
   ...burnsTables,
   ...chatTables,
   ...clipsTables,
   ...lotteryTables,
+  ...restrictionTables,
   ...payoutsTables,
   ...pointsTables,
+  ...privacyTables,
   ...profileTables,
   ...questsTables,
   ...referralsTables,
@@ -83,4 +92,4 @@ export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcad
 export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreEvents(app), resetLinks: RESET_LINKS });
 
 /** Every reader of gauges that an area adds to the metrics of the service. */
-export const gauges: readonly GaugeReader[] = [pointsGauges, payoutGauges, balanceGauges, roundGauges, epochGauges];
+export const gauges: readonly GaugeReader[] = [pointsGauges, payoutGauges, balanceGauges, roundGauges, denyListGauges, epochGauges];

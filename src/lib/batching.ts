@@ -1,6 +1,9 @@
-interface BatchingOptions {
+interface BatchingOptions<Item> {
   /** Maximum items per batch. */
   maxSize: number;
+  /** Maximum bytes of a batch of several items. An item with more bytes is a batch of its own. */
+  maxBytes?: number;
+  bytesOf?: (item: Item) => number;
   /** Maximum batches in flight. */
   maxConcurrent: number;
   /**
@@ -19,7 +22,7 @@ interface BatchingOptions {
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,
-  { maxSize, maxConcurrent, minConcurrentSize = 1, lingerMs = 0 }: BatchingOptions,
+  { maxSize, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, maxConcurrent, minConcurrentSize = 1, lingerMs = 0 }: BatchingOptions<Item>,
 ): (item: Item) => Promise<void> {
   let pending: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let inFlight = 0;
@@ -27,6 +30,17 @@ export function batching<Item>(
   let lastSize = 0;
 
   const mayFlush = () => pending.length > 0 && (inFlight === 0 || (inFlight < maxConcurrent && pending.length >= minConcurrentSize));
+
+  /** Returns the number of pending items that fit into the next batch: at least 1. */
+  const nextSize = () => {
+    let [size, bytes] = [0, 0];
+    for (const { item } of pending.slice(0, maxSize)) {
+      bytes += bytesOf(item);
+      if (size > 0 && bytes > maxBytes) break;
+      size += 1;
+    }
+    return size;
+  };
 
   // Flushes one turn of the event loop later, so that items read from the sockets in the same turn share a batch.
   const schedule = () => {
@@ -39,8 +53,8 @@ export function batching<Item>(
   const flushPending = () => {
     scheduled = false;
     while (mayFlush()) {
-      const batch = pending.slice(0, maxSize);
-      pending = pending.slice(maxSize);
+      const batch = pending.slice(0, nextSize());
+      pending = pending.slice(batch.length);
       inFlight++;
       lastSize = batch.length;
       flush(batch.map((entry) => entry.item))

@@ -1,5 +1,6 @@
 import bs58 from 'bs58';
 import { z } from 'zod';
+import { hiddenTextFault, normalizeText } from './visible-text.ts';
 
 /** A Solana address: base58 text of exactly 32 bytes. */
 export const Wallet = z
@@ -48,14 +49,22 @@ export const Points = z.int().meta({ id: 'Points', description: 'Points; may be 
 /** A raw score as a game reports it. */
 export const RawScore = z.int('must be an integer').meta({ id: 'RawScore', description: 'Raw score as the game reports it.', example: 48_210 });
 
-/** Text of one line: well-formed, without control characters (PostgreSQL rejects some of them). */
+/**
+ * Text of one line: well-formed, in the form NFC, without control characters (PostgreSQL rejects some of them), and without characters that hide a
+ * part of the text.
+ */
 export const line = (max: number) =>
   z
     .string()
     .trim()
+    .overwrite(normalizeText)
     .min(1, 'must not be empty')
     .max(max, `must be at most ${max} characters`)
-    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not contain control characters');
+    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'must not contain control characters')
+    .superRefine((text, context) => {
+      const fault = hiddenTextFault(text);
+      if (text !== '' && fault !== null) context.addIssue(fault);
+    });
 
 /**
  * Maximum length of base58 text, characters. A signature has at most 88 characters. Decoding time grows with the square of the length, so a text as

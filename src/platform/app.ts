@@ -84,4 +84,13 @@ export class AppStates {
     // type.
     return this.#values.get(slot) as Value;
   }
+
+  /** Closes the values that own resources, such as worker threads. */
+  async close(): Promise<void> {
+    const values = [...this.#values.values()];
+    this.#values.clear();
+    await Promise.all(values.map((value) => (isAsyncDisposable(value) ? value[Symbol.asyncDispose]() : undefined)));
+  }
 }
+
+const isAsyncDisposable = (value: unknown): value is AsyncDisposable => typeof value === 'object' && value !== null && Symbol.asyncDispose in value;

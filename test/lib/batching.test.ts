@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { batching } from '#lib/batching.ts';
 
 /** Records the batches of a `batching` function. Each batch ends when the test calls its `end` or `fail`. */
-function recorded(options: Parameters<typeof batching>[1]) {
+function recorded(options: Parameters<typeof batching<number>>[1]) {
   const batches: { items: number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const add = batching<number>((items) => new Promise((resolve, reject) => batches.push({ items, end: resolve, fail: reject })), options);
   const itemsOf = () => batches.map(({ items }) => items);
@@ -42,6 +42,15 @@ test('items that arrive while the maximum number of batches is in flight wait fo
   await Promise.all(results.slice(2, 4));
   await turns();
   expect(itemsOf()[2]).toEqual([5, 6]);
+  for (const { end } of batches) end();
+  await Promise.all(results);
+});
+
+test('a batch has at most the given bytes, and a larger item is a batch of its own', async () => {
+  const { add, batches, itemsOf } = recorded({ maxSize: 3, maxBytes: 10, bytesOf: (bytes) => bytes, maxConcurrent: 9 });
+  const results = [4, 6, 1, 30, 2, 2, 2, 2].map(add);
+  await turns();
+  expect(itemsOf()).toEqual([[4, 6], [1], [30], [2, 2, 2], [2]]);
   for (const { end } of batches) end();
   await Promise.all(results);
 });

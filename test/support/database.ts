@@ -44,7 +44,14 @@ function schemaHash(): string {
   const hash = createHash('sha256');
   const folder = join(root, 'platform/db/migrations');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
-  for (const file of ['areas/seeds.ts', 'areas/arcade/seeds.ts']) hash.update(readFileSync(join(root, file)));
+  const seeds = [
+    'areas/seeds.ts',
+    'areas/arcade/seeds.ts',
+    'lib/replay/metering.ts',
+    'lib/replay/simulation.ts',
+    '../games/block-cascade/block-cascade.wasm',
+  ];
+  for (const file of seeds) hash.update(readFileSync(join(root, file)));
   return hash.digest('hex').slice(0, 16);
 }
 

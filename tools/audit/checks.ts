@@ -10,7 +10,9 @@ import { logChecks } from './checks/logs.ts';
 import { paymentChecks } from './checks/payments.ts';
 import { adjustmentChecks, playerChecks, scoreChecks } from './checks/players.ts';
 import { pointChecks } from './checks/points.ts';
+import { privacyChecks } from './checks/privacy.ts';
 import { questChecks } from './checks/quests.ts';
+import { replayChecks } from './checks/replays.ts';
 import { roundChecks } from './checks/rounds.ts';
 import { signatures } from './checks/signatures.ts';
 import { socialChecks } from './checks/social.ts';
@@ -27,12 +29,14 @@ export const CHECKS: readonly Check[] = [
   boards,
   ...playerChecks,
   ...scoreChecks,
+  ...replayChecks,
   ...adjustmentChecks,
   ...activityChecks,
   ...questChecks,
   ...battleChecks,
   ...burnChecks,
   ...socialChecks,
+  ...privacyChecks,
   ...paymentChecks,
   ...transactionChecks,
   ...claimChecks,

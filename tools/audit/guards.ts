@@ -2,11 +2,14 @@ import { databaseCheck } from './check.ts';
 
 /** Database triggers that must be enabled: they make tables append-only or rows immutable, or they update counters and flags. */
 export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
+  ['accepted_terms', 'accepted_terms_kept'],
   ['admin_audit', 'admin_audit_append_only'],
   ['beta_conversions', 'beta_conversions_append_only'],
   ['beta_conversions', 'beta_conversions_no_truncate'],
   ['clips', 'clips_count'],
   ['entries', 'entries_kept'],
+  ['erasures', 'erasures_append_only'],
+  ['exclusions', 'exclusions_kept'],
   ['game_record_erasures', 'game_record_erasures_append_only'],
   ['game_records', 'game_records_guarded'],
   ['game_records', 'game_records_kept'],
@@ -24,6 +27,7 @@ export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
   ['round_winners', 'round_winners_kept'],
   ['rounds', 'rounds_guarded'],
   ['rounds', 'rounds_kept'],
+  ['simulations', 'simulations_append_only'],
   ['tickets', 'tickets_guarded'],
   ['tickets', 'tickets_kept'],
 ];

@@ -7,6 +7,7 @@ import { type Figure, table } from './support/report.ts';
 const MINUTES: Readonly<Record<string, number>> = {
   startup: 1,
   scores: 2.5,
+  replays: 1,
   mixed: 2,
   boards: 4,
   profile: 2.5,
@@ -15,7 +16,9 @@ const MINUTES: Readonly<Record<string, number>> = {
   epochs: 4,
   proofs: 2,
   claims: 5.5,
+  verify: 2,
   audit: 15,
+  abuse: 3,
 };
 
 const requested = process.argv.slice(2);

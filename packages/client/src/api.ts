@@ -37,10 +37,50 @@ export type AdjustmentRequest = {
   rewards?: boolean;
 };
 
+export type Appeal = {
+  appealId: Id;
+
+  /** score: a score that is held, rejected or voided. ban: the ban of the wallet. clip: a removed clip. chat: a deleted message, or without an id a mute or ban in chat. */
+  kind: 'score' | 'ban' | 'clip' | 'chat';
+
+  /** Id of the score, clip or message; null for a ban or a mute. */
+  caseId: Id | null;
+
+  /** Time of the decision that the appeal answers. */
+  since: Instant;
+  text: string;
+  at: Instant;
+  status: 'open' | 'granted' | 'refused';
+
+  /** Answer of the operator; null while the appeal is open. */
+  answer: string | null;
+  decidedAt: Instant | null;
+  wallet: Wallet;
+
+  /** Name of the admin token. */
+  decidedBy: string | null;
+};
+
+export type AppealDecision = {
+  decision: 'grant' | 'refuse';
+
+  /** What the wallet reads as the answer. */
+  answer: string;
+};
+
+export type AppealRequest = {
+  /** score: a score that is held, rejected or voided. ban: the ban of the wallet. clip: a removed clip. chat: a deleted message, or without an id a mute or ban in chat. */
+  kind: 'score' | 'ban' | 'clip' | 'chat';
+
+  /** Id of the score, clip or message. */
+  id?: Id;
+  text: string;
+};
+
 export type Approval = {
   approvalId: Id;
 
-  /** import: an import of an epoch. grant: points for a wallet. limit: pool or cap of the reward rules. */
+  /** import: an import of an epoch. grant: points for a wallet, a conversion of beta points or the completion of a quest. limit: pool or cap of the reward rules. */
   kind: 'import' | 'grant' | 'limit';
 
   /** approved: the action was carried out. */
@@ -223,7 +263,7 @@ export type BattleGame = {
   verification: Verification;
   version: number;
   normalization: Normalization;
-  caps: GameCapsOutput;
+  caps: PublicGameCaps;
 };
 
 export type BattleTerms = {
@@ -559,7 +599,13 @@ export type ChatModeration = {
 };
 
 export type ChatModerationRequest =
-  | { action: 'delete'; messageId: Id }
+  | {
+      action: 'delete';
+      messageId: Id;
+
+      /** Why; the author can read it. */
+      reason?: string;
+    }
   | {
       action: 'mute';
 
@@ -569,6 +615,9 @@ export type ChatModerationRequest =
       /** One account of a bridged chat. */
       account?: { platform: string; id: string };
       minutes: number;
+
+      /** Why; the author can read it. */
+      reason?: string;
     }
   | {
       action: 'unmute' | 'ban' | 'unban';
@@ -578,6 +627,9 @@ export type ChatModerationRequest =
 
       /** One account of a bridged chat. */
       account?: { platform: string; id: string };
+
+      /** Why; the author can read it. */
+      reason?: string;
     };
 
 export type ChatRound = {
@@ -729,11 +781,19 @@ export type ChatRoundTermsOutput = {
   entryRules: EntryRules;
 };
 
+export type ChatSlowMode = {
+  /** Seconds that an author waits between two messages; 0 without slow mode. */
+  seconds: number;
+};
+
 export type ChatStatus = {
   /** down: chat accepts no messages. degraded: chat accepts messages, but the event stream lags by more than 5 s, or a round is stuck. */
   status: 'ok' | 'degraded' | 'down';
   takesMessages: boolean;
   checks: { database: 'ok' | 'failed'; redis: 'ok' | 'failed' };
+
+  /** Seconds that an author waits between two messages; 0 without slow mode; null while the database does not answer. */
+  slowModeSec: number | null;
 
   /** The round that accepts entries, or null. This and the following fields are null while the database does not answer. */
   activeRound: { id: Id; closesAt: Instant } | null;
@@ -887,6 +947,38 @@ export type Day = string;
 
 export type DecisionRequest = { decision: 'accept' | 'reject'; reason?: string };
 
+export type Decisions = {
+  /** Scores that this request decided. */
+  decided: number;
+
+  /** Scores that could not be decided, such as scores that were decided before. */
+  skipped: { scoreId: Id; error: string }[];
+
+  /** Scores that still match the filter; send the request again for them. 0 for ids. */
+  left: number;
+};
+
+export type DecisionsRequest = {
+  /** The scores to decide. */
+  ids?: Id[];
+
+  /** The oldest 500 scores that match all given fields. */
+  filter?: {
+    wallet?: Wallet;
+    gameId?: Slug;
+
+    /** Text that one of the reasons contains; capitals do not matter. */
+    reason?: string;
+
+    /** Only scores that were submitted before this time. */
+    before?: Instant;
+  };
+
+  /** accept, reject: for held scores. void: for accepted scores. */
+  decision: 'accept' | 'reject' | 'void';
+  reason: string;
+};
+
 export type DrawnInteger = {
   counter: number;
 
@@ -989,9 +1081,54 @@ export type EntryRules = {
   signedInBefore?: Instant;
 };
 
+export type Erasure = {
+  erasureId: Id;
+
+  /** record: a game record. state: a saved state. clip: a clip with its file. chat: a chat message. name: the `.sol` name and the linked accounts of a wallet. */
+  kind: 'record' | 'state' | 'clip' | 'chat' | 'name';
+
+  /** Id of the record, clip or message; `<wallet>/<game>` of a state; the wallet of names. */
+  id: string;
+  reason: string;
+
+  /** Name of the admin token. */
+  by: string;
+  at: Instant;
+};
+
+export type ErasureRequest = {
+  /** record: a game record. state: a saved state. clip: a clip with its file. chat: a chat message. name: the `.sol` name and the linked accounts of a wallet. */
+  kind: 'record' | 'state' | 'clip' | 'chat' | 'name';
+
+  /** Id of the record, clip or message; `<wallet>/<game>` of a state; the wallet of names. */
+  id: string;
+
+  /** Reference of the lawful request. */
+  reason: string;
+};
+
 export type Error = {
   /** One sentence with the field and its requirement. */
   error: string;
+};
+
+export type Exclusion = {
+  /** Whether the wallet is excluded now. */
+  excluded: boolean;
+
+  /** Begin of the last exclusion; null when the wallet never excluded itself. */
+  since: Instant | null;
+
+  /** End of the last exclusion; null when the wallet never excluded itself. */
+  until: Instant | null;
+};
+
+export type ExclusionRequest = {
+  /** End of the exclusion: at least a day ahead. */
+  until?: Instant;
+
+  /** Length of the exclusion from now, days. */
+  days?: number;
 };
 
 export type FinalizedRound = {
@@ -1015,7 +1152,14 @@ export type Game = {
   pointsPer10000: number;
   caps: GameCapsOutput;
   verification: Verification;
+
+  /** A play ends when its wallet has started this many newer plays of the game. */
+  maxLivePlays: number;
+  review: ReviewRulesOutput;
   rewards: boolean;
+
+  /** Required if the verification is replay: the hash of a module that `PUT /admin/games/{id}/simulation` stored. */
+  simulation?: string;
   id: Slug;
   version: number;
   hasSecret: boolean;
@@ -1077,8 +1221,15 @@ export type GameRequest = {
   caps: GameCaps;
   verification: Verification;
 
+  /** A play ends when its wallet has started this many newer plays of the game. */
+  maxLivePlays?: number;
+  review?: ReviewRules;
+
   /** Whether points of this game count for reward epochs. By default true unless the verification is none. */
   rewards?: boolean;
+
+  /** Required if the verification is replay: the hash of a module that `PUT /admin/games/{id}/simulation` stored. */
+  simulation?: string;
 
   /** HMAC secret for the signatures of scores. null removes the secret; without this field the secret stays. Responses never contain it. */
   secret?: string | null;
@@ -1116,7 +1267,16 @@ export type GameStats = {
   bestScore: number | null;
 };
 
-export type GameSummary = { id: Slug; name: string; category: Slug; verification: Verification; version: number };
+export type GameSummary = {
+  id: Slug;
+  name: string;
+  category: Slug;
+  verification: Verification;
+
+  /** What the verification of the game proves about an accepted score. */
+  proves: string[];
+  version: number;
+};
 
 export type GlobalStats = {
   /** Number of wallets on the board. */
@@ -1222,7 +1382,7 @@ export type LedgerEntry = {
   mode: 'regular' | 'beta';
 
   /** Type of the cause. adjustment: an operator gave or took points. */
-  source: 'score' | 'quest' | 'conversion' | 'adjustment';
+  source: 'score' | 'ban' | 'quest' | 'conversion' | 'adjustment';
 
   /** Id of the cause: of the score, quest and window, conversion or adjustment. */
   cause: string;
@@ -1237,6 +1397,8 @@ export type LedgerEntry = {
     | 'referral-void'
     | 'referral-restore'
     | 'referral-second-void'
+    | 'ban'
+    | 'unban'
     | 'quest'
     | 'conversion'
     | 'adjustment'
@@ -1407,6 +1569,7 @@ export type LegacyRound = {
   /** Price in base units of the stablecoin; "0" means free. */
   ticketPrice: string;
   maxTickets: number | null;
+  entryRules: EntryRules;
 
   /** Where to pay for a ticket: transfer exactly the price, in this mint, to this token account, with this memo. null when tickets are free. */
   payTo: { mint: string; treasury: string; tokenAccount: string; memo: string } | null;
@@ -1423,6 +1586,9 @@ export type LegacyRoundTerms = {
 
   /** Closing time: in the future and at most 30 days ahead; default 24 hours ahead. */
   closesAt?: Instant;
+
+  /** Terms that a wallet must meet to get a ticket; the request of another wallet is refused (403). */
+  entryRules?: EntryRules;
 };
 
 export type Link = {
@@ -1524,11 +1690,37 @@ export type ModePoints = {
   games: GameLine[];
 };
 
+export type ModeratedScore = {
+  scoreId: Id;
+  wallet: Wallet;
+  gameId: Slug;
+  status: ScoreStatus;
+  score: RawScore;
+  normalizedScore: number;
+
+  /** Points that the score gives; 0 unless it is accepted, so 0 after a void. */
+  pointsAwarded: number;
+
+  /** Why `pointsAwarded` is 0; null when the score gives points. */
+  noPointsReason: NoPointsReason | null;
+  mode: 'regular' | 'beta';
+  playId: Id | null;
+  durationMs: number | null;
+  reasons: string[];
+  submittedAt: Instant;
+  decidedAt: Instant | null;
+  decidedBy: string | null;
+
+  /** The newest appeal of the wallet about the score; null without one. */
+  appeal: ScoreAppeal | null;
+};
+
 export type NewQuest = {
   title: string;
   description?: string;
   category?: Slug;
   requirement: QuestRequirement;
+  gates?: QuestGates;
 
   /** Points before the multiplier. */
   points: number;
@@ -1573,7 +1765,7 @@ export type NormalizationConfig = {
 
     /** Points for a normalized score of 10,000. */
     pointsPer10000: number;
-    caps: GameCapsOutput;
+    caps: PublicGameCaps;
     verification: Verification;
 
     /** Whether points of this game count for reward epochs. */
@@ -1610,6 +1802,60 @@ export type OweRequest = {
 
   /** Unique reference of the payment, chosen by the caller. One reference has at most one payment. */
   reference: string;
+};
+
+export type OwnAppeal = {
+  appealId: Id;
+
+  /** score: a score that is held, rejected or voided. ban: the ban of the wallet. clip: a removed clip. chat: a deleted message, or without an id a mute or ban in chat. */
+  kind: 'score' | 'ban' | 'clip' | 'chat';
+
+  /** Id of the score, clip or message; null for a ban or a mute. */
+  caseId: Id | null;
+
+  /** Time of the decision that the appeal answers. */
+  since: Instant;
+  text: string;
+  at: Instant;
+  status: 'open' | 'granted' | 'refused';
+
+  /** Answer of the operator; null while the appeal is open. */
+  answer: string | null;
+  decidedAt: Instant | null;
+};
+
+export type OwnChatMessage = {
+  messageId: Id;
+
+  /** `chat` for the service’s own chat, or the name of the bridged chat. */
+  source: string;
+
+  /** Null after the deletion of the text. */
+  text: string | null;
+  entryId: Id | null;
+  at: Instant;
+  deletedAt: Instant | null;
+
+  /** Why a moderator deleted the text; null without a reason. */
+  deletedReason: string | null;
+};
+
+export type OwnClip = {
+  id: Id;
+  gameId: Slug;
+  title: string | null;
+
+  /** Media type, detected from the content. */
+  type: 'video/mp4' | 'video/webm' | 'image/gif';
+  bytes: number;
+  createdAt: Instant;
+
+  /** hidden: while the wallet is banned. */
+  status: 'visible' | 'hidden' | 'removed';
+  removedAt: Instant | null;
+
+  /** Why the clip was removed; null without a reason. */
+  removedReason: string | null;
 };
 
 export type OwnEntry = {
@@ -1660,6 +1906,7 @@ export type OwnQuest = {
   description: string;
   category: Slug;
   requirement: QuestRequirement;
+  gates: QuestGates;
 
   /** Points before the multiplier. */
   points: number;
@@ -1688,10 +1935,10 @@ export type OwnQuest = {
     met: boolean;
   }[];
 
-  /** Whether the whole requirement is met. */
+  /** Whether the whole requirement and all gates are met. */
   met: boolean;
 
-  /** Sentences that say what is missing. */
+  /** Sentences that say what is missing, for the requirement and for the gates. */
   missing: string[];
 
   /** Window of this completion: `once`, a UTC day, or an ISO week. */
@@ -1890,6 +2137,12 @@ export type PlayReceipt = {
 
   /** WebSocket URL for heartbeats; null unless the game’s verification is heartbeat. */
   heartbeatUrl: string | null;
+
+  /** Seed of the simulation: 16 bytes, hex; null unless the game’s verification is replay. */
+  seed: string | null;
+
+  /** The simulation of the play; null unless the game’s verification is replay. */
+  simulation: Simulation | null;
 };
 
 export type Player = {
@@ -2124,6 +2377,9 @@ export type Profile = {
     /** At most five games, highest best score first. */
     top: GameLine[];
   };
+
+  /** Sanctions in force. `POST /me/appeals` answers one. */
+  sanctions: Sanction[];
 };
 
 export type ProfileLink = { platform: string; handle: string; linkedAt: Instant };
@@ -2180,6 +2436,14 @@ export type ProviderContradiction = {
   at: Instant;
 };
 
+export type PublicGameCaps = {
+  /** Maximum points that a wallet can earn in this game per UTC day. */
+  dailyPoints: number;
+
+  /** Maximum duration of a play, ms. Longer plays are refused. */
+  maxDurationMs: number;
+};
+
 export type Quest = {
   id: QuestId;
   version: number;
@@ -2187,6 +2451,7 @@ export type Quest = {
   description: string;
   category: Slug;
   requirement: QuestRequirement;
+  gates: QuestGates;
 
   /** Points before the multiplier. */
   points: number;
@@ -2284,6 +2549,7 @@ export type QuestDetail = {
   description: string;
   category: Slug;
   requirement: QuestRequirement;
+  gates: QuestGates;
 
   /** Points before the multiplier. */
   points: number;
@@ -2319,6 +2585,7 @@ export type QuestDetail = {
       description: string;
       category: Slug;
       requirement: QuestRequirement;
+      gates?: QuestGates;
 
       /** Points before the multiplier. */
       points: number;
@@ -2343,11 +2610,11 @@ export type QuestEntry = {
   questId: QuestId;
   window: string;
 
-  /** Negative when the entry revokes a completion. */
+  /** Negative when the entry revokes or voids a completion. */
   points: Points;
 
-  /** revoke: an operator took the points of a completion back. */
-  reason: 'quest' | 'revoke';
+  /** revoke: an operator took the points of a completion back. void: scores were voided, so that the requirement is no longer met. restore: the requirement is met again. */
+  reason: 'quest' | 'revoke' | 'void' | 'restore';
 
   /** Whether an entry with the reason revoke takes these points back. */
   revoked: boolean;
@@ -2356,7 +2623,9 @@ export type QuestEntry = {
   note: string | null;
   mode: 'regular' | 'beta';
   timestamp: Instant;
-  factors: QuestFactors;
+
+  /** Null in an entry with the reason void or restore. */
+  factors: QuestFactors | null;
 };
 
 /** points = floor(basePoints × multiplier). */
@@ -2391,6 +2660,7 @@ export type QuestForOperators = {
   description: string;
   category: Slug;
   requirement: QuestRequirement;
+  gates: QuestGates;
 
   /** Points before the multiplier. */
   points: number;
@@ -2411,6 +2681,21 @@ export type QuestForOperators = {
   updatedAt: Instant;
 };
 
+/** Terms that a wallet must meet to complete the quest, besides the requirement. A completion that waits for a gate follows with the next activity of the wallet after it meets the gate. */
+export type QuestGates = {
+  /** The wallet holds at least this amount of the token. */
+  minTokenBalance?: Prize;
+
+  /** The wallet has at least this many accepted scores. */
+  minAcceptedScores?: number;
+
+  /** The wallet has linked an account of this network. */
+  linkedAccount?: string;
+
+  /** The wallet signed in for the first time before this time. */
+  signedInBefore?: Instant;
+};
+
 export type QuestId = Slug;
 
 export type QuestListed = {
@@ -2420,6 +2705,7 @@ export type QuestListed = {
   description: string;
   category: Slug;
   requirement: QuestRequirement;
+  gates: QuestGates;
 
   /** Points before the multiplier. */
   points: number;
@@ -2488,6 +2774,7 @@ export type QuestPatch = {
   description?: string;
   category?: Slug;
   requirement?: QuestRequirement;
+  gates?: QuestGates;
 
   /** Points before the multiplier. */
   points?: number;
@@ -2749,6 +3036,35 @@ export type ReleaseRequest = {
   acceptLanes?: number[];
 };
 
+export type Replay = {
+  scoreId: Id;
+  playId: Id;
+  wallet: Wallet;
+  gameId: Slug;
+
+  /** The raw score that the arcade recorded. */
+  score: number;
+  simulation: Simulation;
+
+  /** 16 bytes, hex. */
+  seed: string;
+
+  /** The input log, base64. */
+  log: string;
+};
+
+export type ReplayRefusal = {
+  wallet: Wallet;
+  gameId: Slug;
+
+  /** UTC day, days since 1970-01-01. */
+  day: number;
+  count: number;
+
+  /** Reason of the latest refusal. */
+  reason: string;
+};
+
 export type ResolveRequest = {
   /** An address, a name that ends in .sol or .sns, or @handle. */
   identifier: string;
@@ -2773,8 +3089,71 @@ export type ResumeKindRequest = {
   kind: string;
 };
 
+export type ReviewRules = {
+  /** Normalized score from which a score is held. null switches the rule off. */
+  perfectFrom?: number | null;
+
+  /** Number of equal raw scores of a wallet on the present and the last UTC day from which a score is held. Applies above the lowest normalized score, in a game with at least 1,000 possible raw scores. null switches the rule off. */
+  repeatedScores?: number | null;
+
+  /** Maximum seconds by which the plays of a wallet, in all games together, may be longer than the time that passed. null switches the rule off. */
+  overlapSec?: number | null;
+
+  /** Number of accepted scores in the game below which a wallet is a newcomer. A score of a newcomer is held if it would be in the top ten of a full top ten. Applies only if the game’s points count for rewards. null switches the rule off. */
+  newcomerScores?: number | null;
+
+  /** Maximum held scores of a wallet, in all games together. While a wallet has as many, a score that would be held is refused. */
+  maxHeldPerWallet?: number;
+};
+
+export type ReviewRulesOutput = {
+  /** Normalized score from which a score is held. null switches the rule off. */
+  perfectFrom: number | null;
+
+  /** Number of equal raw scores of a wallet on the present and the last UTC day from which a score is held. Applies above the lowest normalized score, in a game with at least 1,000 possible raw scores. null switches the rule off. */
+  repeatedScores: number | null;
+
+  /** Maximum seconds by which the plays of a wallet, in all games together, may be longer than the time that passed. null switches the rule off. */
+  overlapSec: number | null;
+
+  /** Number of accepted scores in the game below which a wallet is a newcomer. A score of a newcomer is held if it would be in the top ten of a full top ten. Applies only if the game’s points count for rewards. null switches the rule off. */
+  newcomerScores: number | null;
+
+  /** Maximum held scores of a wallet, in all games together. While a wallet has as many, a score that would be held is refused. */
+  maxHeldPerWallet: number;
+};
+
 export type RevokeRequest = {
   /** Why the points are taken back. The list `/ledger/quests` shows this reason to the wallet. */
+  reason: string;
+};
+
+export type RewardAllocation = {
+  /** Number of the allocation, from 1. */
+  allocation: number;
+
+  /** Root of the Merkle tree, SHA-256 in hex; null when no wallet is paid. */
+  root: string | null;
+
+  /** Number of wallets with points that are not excluded. */
+  wallets: number;
+
+  /** Points of these wallets; null for an import. */
+  points: number | null;
+
+  /** Number of wallets that are paid. */
+  leaves: number;
+
+  /** Sum of all leaves, base units. */
+  total: string;
+
+  /** Part of the pool that is not distributed, base units. */
+  undistributed: string;
+
+  /** Time at which the allocation was computed. */
+  computedAt: Instant;
+
+  /** Reason why the allocation was computed. */
   reason: string;
 };
 
@@ -2783,7 +3162,7 @@ export type RewardEpoch = {
   epoch: number;
   date: Day;
 
-  /** computing: the leaves are being computed. empty: no wallet is paid, so the epoch is never committed to the chain. computed: leaves and root are final. committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. settled: unclaimed rewards are settled off-chain. */
+  /** computing: the leaves are being computed. empty: no wallet is paid, so the epoch is not committed to the chain. computed: leaves and root are computed; until the root is signed, wallets can be excluded, and leaves and root are computed anew. committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. settled: unclaimed rewards are settled off-chain. */
   status: 'computing' | 'empty' | 'computed' | 'committed' | 'expired' | 'settled';
 
   /** computed: from points. import: from an imported distribution. */
@@ -2801,11 +3180,14 @@ export type RewardEpoch = {
   /** Number of wallets that are paid. */
   leaves: number | null;
 
-  /** Number of wallets with points; for an import, number of wallets in it. */
+  /** Number of wallets with points that are not excluded; for an import, number of wallets in it. */
   wallets: number | null;
 
-  /** Points of all wallets; null for an import. */
+  /** Points of these wallets; null for an import. */
   points: number | null;
+
+  /** SHA-256 of the file with the points of each wallet by source, in hex; null for an import, and until the file is stored. */
+  pointsHash: string | null;
 
   /** Maximum sum of the amounts of the day. Base units. */
   pool: string;
@@ -2825,7 +3207,22 @@ export type RewardEpoch = {
   /** Version of the allocation formula. */
   formulaVersion: number;
 
-  /** Time at which the epoch was computed; while it is computing, the time at which it was created. */
+  /** Minimum number of UTC days, of the 30 days up to the day of the epoch, on which a wallet got points from games; 0: no minimum. Wallets with fewer days are excluded. */
+  minPlayDays: number;
+
+  /** Minimum number of accepted scores that a wallet has when the epoch is computed; 0: no minimum. Wallets with fewer are excluded. */
+  minAcceptedScores: number;
+
+  /** Number of the allocation in force, from 1. Each change of the exclusions leads to a new allocation. */
+  allocation: number;
+
+  /** Whether the exclusions changed, and the next allocation is being computed. */
+  allocationPending: boolean;
+
+  /** Time before which the root is not signed; null while the epoch is computing, and for an epoch without a review. */
+  reviewEndsAt: Instant | null;
+
+  /** Time at which the allocation in force was computed; while it is computing, the time at which it was created. */
   timestamp: Instant;
   committedAt: Instant | null;
 
@@ -2862,6 +3259,25 @@ export type RewardEpochOnChain = {
 
   /** Number of finalized claims. */
   claims: number;
+};
+
+export type RewardExclusion = {
+  wallet: string;
+
+  /** operator: an operator excluded the wallet. ban: the wallet is banned. rule: the wallet does not meet the reward rules. */
+  cause: 'operator' | 'ban' | 'rule';
+  reason: string;
+
+  /** Time at which the wallet was excluded. */
+  at: Instant;
+};
+
+export type RewardExclusionsRequest = {
+  /** Wallets with points in the epoch. */
+  wallets: Wallet[];
+
+  /** Reason that everybody can read. */
+  reason: string;
 };
 
 export type RewardPoolToday = {
@@ -2940,6 +3356,41 @@ export type RewardRulesRequest = {
 
   /** Whether the service computes ended days automatically. If false, an ended day is computed only when an operator triggers or imports it. */
   automatic?: boolean;
+
+  /** Minimum number of UTC days, of the 30 days up to the day of the epoch, on which a wallet got points from games. A wallet with fewer days is excluded from the epoch. 0: off. */
+  minPlayDays?: number;
+
+  /** Minimum number of accepted scores that a wallet has when the epoch is computed. A wallet with fewer scores is excluded from the epoch. 0: off. */
+  minAcceptedScores?: number;
+};
+
+export type RewardRulesVersion = {
+  /** Version of the rules; 0: the default rules. */
+  version: number;
+
+  /** Maximum sum of the amounts of one day. Base units. */
+  pool: string;
+
+  /** Maximum amount of one wallet per day, base units; null: no maximum. */
+  cap: string | null;
+
+  /** Minimum amount that is paid. Base units. */
+  dust: string;
+
+  /** Days for which an epoch can be claimed after its commit to the chain. */
+  expiryDays: number;
+
+  /** Whether the service computes ended days automatically. */
+  automatic: boolean;
+
+  /** Minimum number of UTC days, of the 30 days up to the day of the epoch, on which a wallet got points from games; 0: no minimum. Wallets with fewer days are excluded. */
+  minPlayDays: number;
+
+  /** Minimum number of accepted scores that a wallet has when the epoch is computed; 0: no minimum. Wallets with fewer are excluded. */
+  minAcceptedScores: number;
+
+  /** Time at which the version was stored; null for the default rules. */
+  storedAt: Instant | null;
 };
 
 export type RewardsConfig = {
@@ -2961,6 +3412,15 @@ export type RewardsConfig = {
   /** Whether the service computes ended days automatically. */
   automatic: boolean;
 
+  /** Minimum number of UTC days, of the 30 days up to the day of the epoch, on which a wallet got points from games; 0: no minimum. Wallets with fewer days are excluded. */
+  minPlayDays: number;
+
+  /** Minimum number of accepted scores that a wallet has when the epoch is computed; 0: no minimum. Wallets with fewer are excluded. */
+  minAcceptedScores: number;
+
+  /** Hours between the computation of an epoch and the earliest signing of its root, in which operators can exclude wallets. */
+  reviewHours: number;
+
   /** Mint of the reward token; null when none is configured. */
   mint: string | null;
 
@@ -2968,7 +3428,7 @@ export type RewardsConfig = {
   formulaVersion: number;
 
   /** Formula that distributes the pool of a day. */
-  distribution: { period: 'day'; share: string; cap: string; rounding: string; dust: string };
+  distribution: { period: 'day'; share: string; cap: string; rounding: string; dust: string; exclusions: string };
 };
 
 /** All inputs and results of a draw. Later parts are null until the round reaches them. `bin/verify-round` needs this document, the entries, the chain, and the beacon’s public key. */
@@ -3163,6 +3623,16 @@ export type RoundPost = {
   url: string;
 };
 
+export type Sanction = {
+  /** ban: from the arcade. */
+  type: 'ban' | 'chat-ban' | 'chat-mute';
+  since: Instant;
+
+  /** End of a mute; null without an end. */
+  until: Instant | null;
+  reason: string | null;
+};
+
 export type ScheduledTheme = {
   id: Id;
   startsAt: Instant;
@@ -3203,9 +3673,14 @@ export type Score = {
   /** Whether the score was the wallet’s best in the game when it was accepted. */
   personalBest: boolean;
 
+  /** Why the score is held, rejected or voided; null for an accepted score. `POST /me/appeals` answers the decision. */
+  reason: string | null;
+
   /** The battle that the score names; null without one. */
   battleId: Id | null;
 };
+
+export type ScoreAppeal = { appealId: Id; text: string; status: 'open' | 'granted' | 'refused'; at: Instant };
 
 export type ScoreDetail = {
   scoreId: Id;
@@ -3281,6 +3756,9 @@ export type ScoreRequest = {
 
   /** Required if the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`). */
   signature?: string;
+
+  /** Required if the game’s verification is replay: the input log of the play, base64. docs/replays.md describes its format. */
+  replay?: string;
 };
 
 export type ScoreStatus = 'accepted' | 'held' | 'rejected' | 'voided';
@@ -3431,6 +3909,9 @@ export type SignedIn = {
 
   /** Time at which the session ends if it is not used before. Each use extends the session. */
   expiresAt: Instant;
+
+  /** Whether the wallet is banned. `sanctions` of the profile has the reason; `POST /me/appeals` answers it. */
+  banned: boolean;
 };
 
 export type SignedOut = { signedOut: true };
@@ -3458,6 +3939,32 @@ export type SigningKeys = {
   committer: string | null;
 };
 
+export type Simulation = {
+  hash: string;
+
+  /** Path of the module at this service. */
+  path: string;
+  ticksPerSecond: number;
+  maxTicks: number;
+  instructionsPerTick: number;
+};
+
+export type SimulationReceipt = {
+  hash: string;
+
+  /** Path of the module at this service. */
+  path: string;
+  ticksPerSecond: number;
+  maxTicks: number;
+  instructionsPerTick: number;
+
+  /** SHA-256 of the uploaded module. */
+  sourceHash: string;
+
+  /** Size of the module with metering, bytes. */
+  bytes: number;
+};
+
 export type Slug = string;
 
 export type SolPrice = {
@@ -3469,6 +3976,22 @@ export type TaskCompleted = { pointsAwarded: number; factors: QuestFactors; task
 
 /** The requirement is met. The points follow, within an hour at the latest, and count for the day of the request. */
 export type TaskPending = { status: 'pending'; task: OwnQuest };
+
+export type Terms = {
+  /** Current version; null when the service has no terms. */
+  version: string | null;
+
+  /** Page with the text of the terms; null when the service has no terms. */
+  url: string | null;
+
+  /** Time at which the caller accepted the current version; null when it did not. */
+  acceptedAt: Instant | null;
+};
+
+export type TermsAcceptance = {
+  /** Version of the terms. */
+  version: string;
+};
 
 export type Theme = {
   theme: { [key: string]: unknown };
@@ -3560,8 +4083,8 @@ export type UserStats = {
   games: GameLine[];
 };
 
-/** How scores are verified. none: not at all; play: by a play; heartbeat: by a play whose session sends a heartbeat every 5 s. */
-export type Verification = 'none' | 'play' | 'heartbeat';
+/** How scores are verified. none: not at all; play: by a play; heartbeat: by a play whose session sends a heartbeat every 5 s; replay: by running the inputs of the play again. */
+export type Verification = 'none' | 'play' | 'heartbeat' | 'replay';
 
 export type VoidRequest = { reason: string };
 
@@ -3740,6 +4263,24 @@ export interface Endpoints {
     '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 500 | 503 };
 
     /**
+     * List appeals.
+     *
+     * Open appeals oldest first; decided ones newest first. `GET /admin/scores` shows the appeal beside each score.
+     */
+    '/admin/appeals': {
+      query?: {
+        limit?: number;
+        offset?: number;
+        status?: 'open' | 'granted' | 'refused';
+
+        /** Only appeals of this wallet. */
+        wallet?: Wallet;
+      };
+      responses: { 200: Appeal[] };
+      errors: 400 | 403 | 500 | 503;
+    };
+
+    /**
      * List actions that wait for the approval of a second token, or were decided.
      *
      * Newest first.
@@ -3768,6 +4309,9 @@ export interface Endpoints {
 
     /** Recorded keys, and why signing is stopped. */
     '/admin/chain': { responses: { 200: ChainRecord }; errors: 403 | 500 | 503 };
+
+    /** List erasures, newest first. */
+    '/admin/erasures': { query?: { limit?: number; offset?: number }; responses: { 200: Erasure[] }; errors: 400 | 403 | 500 | 503 };
 
     /**
      * List one-time events, also scheduled and ended ones.
@@ -3834,10 +4378,43 @@ export interface Endpoints {
       errors: 400 | 403 | 500 | 503;
     };
 
-    /** List held scores, oldest first. */
+    /**
+     * Count refused replays by wallet, game and day.
+     *
+     * Scores that differed from their replays, and replays that broke a rule of their game. Latest day first.
+     */
+    '/admin/replays/refused': {
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Only this wallet. */
+        wallet?: Wallet;
+      };
+      responses: { 200: ReplayRefusal[] };
+      errors: 400 | 403 | 500 | 503;
+    };
+
+    /**
+     * List scores for moderators.
+     *
+     * Held scores, oldest first; or scores of another status, newest first. Accepted scores only of a wallet. `appeal` is what the wallet answers.
+     */
     '/admin/scores': {
-      query?: { limit?: number; offset?: number; status?: 'held' };
-      responses: { 200: ScoreDetail[] };
+      query?: {
+        limit?: number;
+        offset?: number;
+        status?: ScoreStatus;
+        wallet?: Wallet;
+        gameId?: Slug;
+
+        /** Text that one of the reasons contains; capitals do not matter. */
+        reason?: string;
+
+        /** Only scores that were submitted before this time. */
+        before?: Instant;
+      };
+      responses: { 200: ModeratedScore[] };
       errors: 400 | 403 | 500 | 503;
     };
 
@@ -3899,7 +4476,7 @@ export interface Endpoints {
         offset?: number;
 
         /** Lists entries of this source only. */
-        source?: 'score' | 'quest' | 'conversion' | 'adjustment';
+        source?: 'score' | 'ban' | 'quest' | 'conversion' | 'adjustment';
       };
       responses: { 200: LedgerEntry[] };
       errors: 400 | 403 | 404 | 500 | 503;
@@ -4011,7 +4588,7 @@ export interface Endpoints {
     };
 
     /** Read whether the caller plays in beta mode. */
-    '/api/beta/preference': { responses: { 200: BetaPreference }; errors: 401 | 500 | 503 };
+    '/api/beta/preference': { responses: { 200: BetaPreference }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * Read what the screen of a game shows, in one request.
@@ -4032,7 +4609,7 @@ export interface Endpoints {
      *
      * Lists prizes, refunds and other payments, newest first. Each payment has its status; a payment with the status confirmed or completed can have the signature of its transaction.
      */
-    '/api/me/payments': { query?: { limit?: number; offset?: number }; responses: { 200: Payment[] }; errors: 400 | 401 | 500 | 503 };
+    '/api/me/payments': { query?: { limit?: number; offset?: number }; responses: { 200: Payment[] }; errors: 400 | 401 | 403 | 500 | 503 };
 
     /**
      * Read the price of SOL in USD.
@@ -4044,39 +4621,43 @@ export interface Endpoints {
     /**
      * Read the caller’s profile.
      *
-     * Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
+     * Points, rank, pending payments, linked accounts, games and sanctions. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
      */
     '/api/profile': { responses: { 200: Profile }; errors: 401 | 500 | 503 };
 
     /** Read the caller’s beta points. */
-    '/api/profile/beta-points': { responses: { 200: BetaPoints }; errors: 401 | 500 | 503 };
+    '/api/profile/beta-points': { responses: { 200: BetaPoints }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * Read the caller’s results in beta mode.
      *
      * No leaderboard includes beta points.
      */
-    '/api/profile/beta-stats': { responses: { 200: BetaStats }; errors: 401 | 500 | 503 };
+    '/api/profile/beta-stats': { responses: { 200: BetaStats }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * Read the caller’s referral link.
      *
      * Returns the newest link. Creates one when the caller has none.
      */
-    '/api/referral/link': { responses: { 200: ReferralLink }; errors: 401 | 500 | 503 };
+    '/api/referral/link': { responses: { 200: ReferralLink }; errors: 401 | 403 | 500 | 503 };
 
     /** List the wallets that the caller referred, newest first. */
-    '/api/referral/referred': { query?: { limit?: number; offset?: number }; responses: { 200: ReferredWallet[] }; errors: 400 | 401 | 500 | 503 };
+    '/api/referral/referred': {
+      query?: { limit?: number; offset?: number };
+      responses: { 200: ReferredWallet[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /**
      * Read statistics of the caller’s links and referrals.
      *
      * Points count on the UTC day on which the referrer received them, normally within a second after the score.
      */
-    '/api/referral/stats': { responses: { 200: ReferralStats }; errors: 401 | 500 | 503 };
+    '/api/referral/stats': { responses: { 200: ReferralStats }; errors: 401 | 403 | 500 | 503 };
 
     /** Read the totals of the caller’s referrals. */
-    '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 500 | 503 };
+    '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 403 | 500 | 503 };
 
     /** Read a claim. */
     '/api/rewards/claims/{id}': { params: { id: Id }; responses: { 200: Claim }; errors: 404 | 500 | 503 };
@@ -4096,11 +4677,65 @@ export interface Endpoints {
     };
 
     /**
+     * List the allocations of an epoch.
+     *
+     * The first allocation comes first; the last one is in force. `/api/rewards/epoch/{epoch}/leaves?allocation=1` has the leaves of the first one. The list is empty while the epoch is being computed.
+     */
+    '/api/rewards/epoch/{epoch}/allocations': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      query?: { limit?: number; offset?: number };
+      responses: { 200: RewardAllocation[]; 304: null };
+      errors: 400 | 404 | 500 | 503;
+    };
+
+    /**
+     * List the wallets that are excluded from an epoch.
+     *
+     * Ordered by address. An excluded wallet has no leaf, and its points are not counted. A wallet that is excluded for several causes is listed once for each of them. Without `allocation`, the list also has the changes that the next allocation will include.
+     */
+    '/api/rewards/epoch/{epoch}/exclusions': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      query?: {
+        limit?: number;
+        offset?: number;
+
+        /** Number of the allocation, from 1; by default the allocation in force. */
+        allocation?: number;
+      };
+      responses: { 200: RewardExclusion[]; 304: null };
+      errors: 400 | 404 | 500 | 503;
+    };
+
+    /**
      * Download the leaves of an epoch as NDJSON.
      *
-     * The first line has the rules, the sums and the root of the epoch. Then follows one line `{ index, wallet, points, amount }` per wallet with points: first the leaves in tree order, then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The response never changes, so it can be cached without a limit.
+     * The first line has the rules, the sums and the root of the epoch. Then follows one line `{ index, wallet, points, amount }` per wallet with points that is not excluded: first the leaves in tree order, then the unpaid wallets (index null, amount "0"). With this file every client can recompute the amounts and the root. The leaves of an allocation never change. Without `allocation`, the response has the allocation in force, which can be replaced until its root is signed; `/api/rewards/epoch/{epoch}/allocations` lists all allocations.
      */
     '/api/rewards/epoch/{epoch}/leaves': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      query?: {
+        /** Number of the allocation, from 1; by default the allocation in force. */
+        allocation?: number;
+      };
+      responses: { 200: Response; 304: null };
+      errors: 400 | 404 | 500 | 503;
+    };
+
+    /**
+     * Download the points of an epoch by wallet and source as NDJSON.
+     *
+     * The first line has the type `coinop/points/1`, the epoch, the day, the rules, the number of wallets and the sum of their points. Then follows one line `{ wallet, points, sources }` per wallet with points, in ascending order of the addresses. `sources` has the points by source, in ascending order of the keys; their sum is `points`. A key is kind:reason, for scores kind:reason:gameId, for example `game:score:star-raiders`, `game:void:star-raiders`, `quest:quest` or `referral:referral`. The ETag is the SHA-256 of the file, which is `pointsHash` of the epoch and stands in a memo of the transaction that opens the epoch on the chain. The response never changes, so it can be cached without a limit. 404 for an import, which has no points.
+     */
+    '/api/rewards/epoch/{epoch}/points': {
       params: {
         /** The epoch: UTC days since 1970-01-01. */
         epoch: string;
@@ -4112,7 +4747,7 @@ export interface Endpoints {
     /**
      * Merkle proof of a wallet’s reward of an epoch.
      *
-     * leaf = SHA-256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE); node = SHA-256(min ‖ max); an odd node moves up unchanged. The response never changes, so it can be cached without a limit.
+     * leaf = SHA-256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet, 32 bytes ‖ amount u64 LE); node = SHA-256(min ‖ max); an odd node moves up unchanged. After the root of the epoch is on the chain, the response never changes, so it can be cached without a limit.
      */
     '/api/rewards/epoch/{epoch}/proof/{wallet}': {
       params: {
@@ -4160,6 +4795,20 @@ export interface Endpoints {
     '/api/rewards/pool/today': { responses: { 200: RewardPoolToday; 304: null }; errors: 500 | 503 };
 
     /**
+     * Read a version of the reward rules.
+     *
+     * Each epoch names the version of its rules. A version never changes, so the response can be cached without a limit.
+     */
+    '/api/rewards/rules/{version}': {
+      params: {
+        /** The version of the rules; 0: the default rules. */
+        version: string;
+      };
+      responses: { 200: RewardRulesVersion; 304: null };
+      errors: 404 | 500 | 503;
+    };
+
+    /**
      * Unclaimed rewards of a wallet, of all epochs.
      *
      * Lists the rewards in the order of their epochs, each with the status claimable, upcoming (not on the chain yet) or settled (off-chain). Excludes claimed rewards and expired epochs.
@@ -4202,7 +4851,7 @@ export interface Endpoints {
     /**
      * Projected reward of a wallet if the day ended now.
      *
-     * Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets were counted at the time asOf.
+     * Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets were counted at the time asOf. The amount is 0 for a wallet that is banned or does not meet the conditions in the reward rules.
      */
     '/api/rewards/wallet/{wallet}/projected': {
       params: {
@@ -4218,7 +4867,7 @@ export interface Endpoints {
      *
      * The caller can complete each task once per UTC day, with POST /api/tasks/daily/complete.
      */
-    '/api/tasks/daily': { responses: { 200: OwnQuest[] }; errors: 401 | 500 | 503 };
+    '/api/tasks/daily': { responses: { 200: OwnQuest[] }; errors: 401 | 403 | 500 | 503 };
 
     /** List the cabinets and the entities that control them. */
     '/arcade/cabinets': { responses: { 200: Cabinet[]; 304: null }; errors: 500 | 503 };
@@ -4226,7 +4875,7 @@ export interface Endpoints {
     /**
      * Read a score.
      *
-     * Everybody may read an accepted score in regular mode. Only the wallet of the score may read any other score; other callers get 404.
+     * Everybody may read an accepted score in regular mode, unless its wallet is banned. Only the wallet of the score may read any other score; other callers get 404.
      */
     '/arcade/score/{id}': {
       params: {
@@ -4236,6 +4885,27 @@ export interface Endpoints {
       responses: { 200: Score };
       errors: 404 | 500 | 503;
     };
+
+    /**
+     * Read the replay of a score.
+     *
+     * The seed, the input log and the simulation of the play, with which every client can compute the score again. Visible to the same callers as the score. 404 also for scores of games without replays, and for replays that are older than `REPLAY_DAYS` and not of a personal best.
+     */
+    '/arcade/score/{id}/replay': {
+      params: {
+        /** The score’s id. */
+        id: Id;
+      };
+      responses: { 200: Replay };
+      errors: 404 | 500 | 503;
+    };
+
+    /**
+     * Download a simulation.
+     *
+     * The WebAssembly module whose SHA-256 is `hash`. Clients play with this module, and the service runs replays with it.
+     */
+    '/arcade/simulation/{hash}': { params: { hash: string }; responses: { 200: Response; 304: null }; errors: 404 | 500 | 503 };
 
     /** Read the theme, the active events and the numbers of games and cabinets. */
     '/arcade/state': { responses: { 200: ArcadeState; 304: null }; errors: 500 | 503 };
@@ -4451,9 +5121,9 @@ export interface Endpoints {
     /**
      * Download the file of a clip.
      *
-     * Supports `Range` with one range, and `If-Range`. A request with several ranges gets the whole file. The file never changes and may be cached for a day.
+     * Supports `Range` with one range, and `If-Range`. A request with several ranges gets the whole file. The file never changes and may be cached for a day. Follow redirects: files may have an origin of their own.
      */
-    '/clips/{id}/media': { params: { id: Id }; responses: { 200: Response; 206: Response; 304: null }; errors: 404 | 416 | 500 | 503 };
+    '/clips/{id}/media': { params: { id: Id }; responses: { 200: Response; 206: Response; 304: null; 307: null }; errors: 404 | 416 | 500 | 503 };
 
     /** List the games of the arcade. */
     '/config/games': { responses: { 200: GameSummary[]; 304: null }; errors: 500 | 503 };
@@ -4473,14 +5143,14 @@ export interface Endpoints {
      *
      * Regular and beta points by source, period and game.
      */
-    '/debug/points': { responses: { 200: PointsBreakdown }; errors: 401 | 500 | 503 };
+    '/debug/points': { responses: { 200: PointsBreakdown }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * Read whether the caller holds enough of the token.
      *
      * The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is the time at which it was read. 503 when the balance is unknown, or no token is configured.
      */
-    '/eligibility': { responses: { 200: Eligibility }; errors: 401 | 500 | 503 };
+    '/eligibility': { responses: { 200: Eligibility }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * Stream events.
@@ -4522,7 +5192,7 @@ export interface Endpoints {
      * - `burn_event_activated` (system): A burn event started. Burns with its memo count until it ends.
      * - `burn_event_ended` (system): A burn event ended. Burns from before its end may still be recorded.
      * - `burn_recorded` (system): A finalized burn counts for an event. `source` is null when the source in its memo was not valid for the wallet.
-     * - `epoch_computed` (rewards): The leaves of an epoch are computed. An epoch with leaves is committed to the chain next; an epoch without leaves has the status empty.
+     * - `epoch_computed` (rewards): The leaves of an epoch are computed, or computed anew after its exclusions changed. When its review is over, an epoch with leaves is committed to the chain; an epoch without leaves has the status empty.
      * - `epoch_committed` (rewards): The transaction with the root and the tokens of an epoch is finalized. The rewards can be claimed until the epoch expires.
      * - `epoch_settled` (rewards): The unclaimed rewards of an epoch are settled off-chain and cannot be claimed any more.
      * - `claim_submitted` (rewards): The transaction of a claim is being sent. The event is sent only to the wallet of the claim.
@@ -4673,7 +5343,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: BurnRank };
-      errors: 401 | 404 | 500 | 503;
+      errors: 401 | 403 | 404 | 500 | 503;
     };
 
     /**
@@ -4716,7 +5386,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 403 | 500 | 503;
     };
 
     /**
@@ -4763,7 +5433,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 500 | 503;
     };
 
     /**
@@ -4778,7 +5448,7 @@ export interface Endpoints {
       };
       query?: { limit?: number; offset?: number };
       responses: { 200: Record[] };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 500 | 503;
     };
 
     /**
@@ -4792,7 +5462,7 @@ export interface Endpoints {
         id: Slug;
       };
       responses: { 200: GameState; 304: null };
-      errors: 401 | 404 | 500 | 503;
+      errors: 401 | 403 | 404 | 500 | 503;
     };
 
     /**
@@ -4878,7 +5548,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 403 | 500 | 503;
     };
 
     /** Read the stats of the global leaderboard. */
@@ -4924,7 +5594,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 403 | 500 | 503;
     };
 
     /** Read the stats of the quest leaderboard. */
@@ -4935,7 +5605,7 @@ export interface Endpoints {
      *
      * Newest first, both modes. Each entry contains the factors of its computation.
      */
-    '/ledger/quests': { query?: { limit?: number; offset?: number }; responses: { 200: QuestEntry[] }; errors: 400 | 401 | 500 | 503 };
+    '/ledger/quests': { query?: { limit?: number; offset?: number }; responses: { 200: QuestEntry[] }; errors: 400 | 401 | 403 | 500 | 503 };
 
     /**
      * The page to which X redirects after the sign-in.
@@ -4964,43 +5634,70 @@ export interface Endpoints {
      */
     '/me': { responses: { 200: Me }; errors: 401 | 500 | 503 };
 
+    /** List the caller’s appeals, newest first. */
+    '/me/appeals': { query?: { limit?: number; offset?: number }; responses: { 200: OwnAppeal[] }; errors: 400 | 401 | 500 | 503 };
+
     /**
      * List the battles in which the caller has a seat, newest first.
      *
      * Lists battles of every status.
      */
-    '/me/battles': { query?: { limit?: number; offset?: number }; responses: { 200: Battle[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/battles': { query?: { limit?: number; offset?: number }; responses: { 200: Battle[] }; errors: 400 | 401 | 403 | 500 | 503 };
 
     /**
      * List the caller’s burns that are not credited, with the reasons.
      *
      * Newest first. Contains the burns of the reward token from the start of a burn event until a day after the end of the last one. A burn is listed when its transaction is finalized.
      */
-    '/me/burns/refused': { query?: { limit?: number; offset?: number }; responses: { 200: RefusedBurn[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/burns/refused': { query?: { limit?: number; offset?: number }; responses: { 200: RefusedBurn[] }; errors: 400 | 401 | 403 | 500 | 503 };
+
+    /**
+     * List the caller’s chat messages, newest first.
+     *
+     * Also messages whose text was deleted, with the reason, and messages of linked accounts in bridged chats.
+     */
+    '/me/chat/messages': { query?: { limit?: number; offset?: number }; responses: { 200: OwnChatMessage[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
      * List the claims of the caller’s rewards, newest first.
      *
      * Includes claims that another service submitted for the caller. `/api/rewards/wallet/{wallet}/claimable` lists the unclaimed rewards.
      */
-    '/me/claims': { query?: { limit?: number; offset?: number }; responses: { 200: Claim[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/claims': { query?: { limit?: number; offset?: number }; responses: { 200: Claim[] }; errors: 400 | 401 | 403 | 500 | 503 };
+
+    /**
+     * List the caller’s clips, newest first.
+     *
+     * Also removed clips, with the reason, and the hidden clips of a banned wallet.
+     */
+    '/me/clips': { query?: { limit?: number; offset?: number }; responses: { 200: OwnClip[] }; errors: 400 | 401 | 500 | 503 };
 
     /**
      * List the caller’s chat entries and tickets, newest first.
      *
      * Entries of chat rounds, and tickets of legacy rounds with every status.
      */
-    '/me/entries': { query?: { limit?: number; offset?: number }; responses: { 200: OwnEntry[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/entries': { query?: { limit?: number; offset?: number }; responses: { 200: OwnEntry[] }; errors: 400 | 401 | 403 | 500 | 503 };
+
+    /** The caller’s self-exclusion. */
+    '/me/exclusion': { responses: { 200: Exclusion }; errors: 401 | 500 | 503 };
+
+    /**
+     * Download everything that is stored about the caller, as NDJSON.
+     *
+     * One line `{ table, row }` per row. Secrets, hashes of requests and names of operators are left out. At most 3 times an hour.
+     */
+    '/me/export': { responses: { 200: Response }; errors: 401 | 429 | 500 | 503 };
 
     /** Read the name with which lists show the caller. */
-    '/me/name': { responses: { 200: OwnName }; errors: 401 | 500 | 503 };
+    '/me/name': { responses: { 200: OwnName }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * Read the multiplier of the caller’s quest points, with its factors.
      *
      * The multiplier is 1 plus the bonuses. Points are rounded down. The multiplier applies to quest points only. The token balance was read from the chain at most 60 s ago; `holding` is null when the RPC node does not answer within 5 s.
      */
-    '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 500 | 503 };
+    '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * List the open quests with the caller’s progress.
@@ -5016,7 +5713,7 @@ export interface Endpoints {
         category?: Slug;
       };
       responses: { 200: OwnQuest[] };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 403 | 500 | 503;
     };
 
     /**
@@ -5042,6 +5739,9 @@ export interface Endpoints {
      * Newest first. Sessions that have ended or expired are not listed.
      */
     '/me/sessions': { query?: { limit?: number; offset?: number }; responses: { 200: OwnSession[] }; errors: 400 | 401 | 500 | 503 };
+
+    /** The current terms of paid rounds, and whether the caller accepted them. */
+    '/me/terms': { responses: { 200: Terms }; errors: 401 | 403 | 500 | 503 };
 
     /**
      * List the quests that can be completed at present.
@@ -5240,6 +5940,18 @@ export interface Endpoints {
   };
   post: {
     /**
+     * Answer an appeal.
+     *
+     * Stores the answer for the wallet. The decision itself changes only by its own endpoint, such as `POST /admin/scores/{id}/restore` or `POST /admin/wallets/{wallet}/unban`. A repeated request changes nothing. 409: the appeal was decided otherwise.
+     */
+    '/admin/appeals/{id}/decision': {
+      params: { id: Id };
+      body: AppealDecision;
+      responses: { 200: Appeal };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
      * Approve an action that another token requested.
      *
      * Carries the action out, once. A repeated approval changes nothing. 403: the token requested the action itself. 409: the action was refused, was requested more than 72 hours ago, or cannot be carried out any more.
@@ -5301,6 +6013,13 @@ export interface Endpoints {
      * delete empties the message’s text. mute refuses new messages and entries for the given minutes, starting now; ban refuses them permanently. Accepted entries stay. Idempotent, except that a repeated mute starts again.
      */
     '/admin/chat/moderate': { body: ChatModerationRequest; responses: { 200: ChatModeration }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Erase content on a lawful request.
+     *
+     * Erases the content and logs the erasure. Hash chains of records and entries can still be verified, because they cover only hashes. Erasing again does no harm. 404: there is no such content.
+     */
+    '/admin/erasures': { body: ErasureRequest; idempotent: true; responses: { 201: Erasure }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
 
     /**
      * Start or schedule a one-time event, such as an animation or an announcement.
@@ -5381,7 +6100,7 @@ export interface Endpoints {
     /**
      * Complete a quest for a wallet.
      *
-     * Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 503: the token balance of the wallet cannot be read from the chain at the moment. 404: there is no such quest, or the wallet has never signed in. 409: completed in this window already, or the wallet is banned. `POST /admin/ledger/{id}/revoke` takes the points back.
+     * Completes the quest without checking its requirement and its gates, even when it is not active. The multiplier applies. 503: the token balance of the wallet cannot be read from the chain at the moment. 404: there is no such quest, or the wallet has never signed in. 409: completed in this window already, or the wallet is banned. `POST /admin/ledger/{id}/revoke` takes the points back. Above the amount in APPROVALS, which counts the points that the token gave on the same day, and the highest multiplier of the quest, the response is 202 with an approval, and a second token must approve it.
      */
     '/admin/quests/{id}/complete': {
       params: {
@@ -5390,9 +6109,45 @@ export interface Endpoints {
       };
       body: CompleteQuest;
       idempotent: true;
-      responses: { 200: QuestCompleted };
+      responses: { 200: QuestCompleted; 202: Approval };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
+
+    /**
+     * Exclude wallets from an epoch.
+     *
+     * The allocation is computed anew without these wallets; their shares go to the other wallets by the formula. The root is not signed before that. The reason is public. Wallets that an operator excluded before keep their reason. Fails with 409 when the transaction with the root was signed, and for an epoch that was imported, is being computed or settled.
+     */
+    '/admin/rewards/epoch/{epoch}/exclusions': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      body: RewardExclusionsRequest;
+      responses: { 202: RewardEpoch };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * End the review of an epoch now.
+     *
+     * The root is signed as soon as the allocation includes all exclusions. Idempotent while the root is not signed. Fails with 409 when the transaction with the root was signed, and for an epoch that was imported, is being computed or settled.
+     */
+    '/admin/rewards/epoch/{epoch}/release': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      responses: { 200: RewardEpoch };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Accept, reject or void many scores.
+     *
+     * Decides at most 500 scores: the given ones, or the oldest ones that match the filter. Accepted scores count on the day of the decision, within the caps of that day. Scores that are decided already are skipped, so the same request can be sent again.
+     */
+    '/admin/scores/decisions': { body: DecisionsRequest; responses: { 200: Decisions }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * Accept or reject a held score.
@@ -5463,7 +6218,7 @@ export interface Endpoints {
     /**
      * Ban a wallet.
      *
-     * Ends the wallet’s sessions. The wallet can no longer sign in or submit scores. A job voids all its accepted scores.
+     * Ends the wallet’s sessions. The wallet can sign in again only to read its own data, to appeal and to delete its account. It can read the reason. The wallet is on no board, also of ended periods, and in no epoch that is not committed, and its scores do not count in running battles. Its referrer loses the points that it got from the scores of the wallet. A job rejects the held scores. Entries that were made stay. The end of the ban undoes all this.
      */
     '/admin/wallets/{wallet}/ban': {
       params: {
@@ -5510,7 +6265,7 @@ export interface Endpoints {
     /**
      * Lift a ban.
      *
-     * Voided scores stay voided.
+     * Undoes all that the ban changed: the wallet is on the boards again with all its points, the scores that the ban rejected are held again, and its referrer gets the points back.
      */
     '/admin/wallets/{wallet}/unban': {
       params: {
@@ -5540,12 +6295,12 @@ export interface Endpoints {
     /**
      * Convert a wallet’s beta points into regular points.
      *
-     * Converts all beta points that are not converted yet. The result is rounded down. It counts on all-time boards only, not for a period or an epoch. When the result is 0 points, nothing changes and `id` is null.
+     * Converts all beta points that are not converted yet. The result is rounded down. It counts on all-time boards only, not for a period or an epoch. When the result is 0 points, nothing changes and `id` is null. Above the amount in APPROVALS, which counts the points that the token gave on the same day, the response is 202 with an approval, and a second token must approve it.
      */
     '/api/beta/convert': {
       body: ConversionRequest;
       idempotent: true;
-      responses: { 200: ConversionResult };
+      responses: { 200: ConversionResult; 202: Approval };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
@@ -5595,7 +6350,7 @@ export interface Endpoints {
     /**
      * Import an epoch that was computed elsewhere.
      *
-     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force, and each amount at most the cap; an operator can confirm more with `overLimits`. Programs and their accounts are refused as wallets. Above the amount in APPROVALS the response is 202 with an approval, and the import starts when a second token approves it. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.
+     * Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force, and each amount at most the cap; an operator can confirm more with `overLimits`. Banned wallets, programs and their accounts are refused as wallets. Above the amount in APPROVALS the response is 202 with an approval, and the import starts when a second token approves it. If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.
      */
     '/api/rewards/epoch/import': {
       body: ImportEpochRequest | Bytes;
@@ -5617,7 +6372,7 @@ export interface Endpoints {
     /**
      * Complete a daily task.
      *
-     * taskId is the id of a daily task. 202: the token balance of the wallet, which decides about a bonus, cannot be read from the chain at the moment; the points follow as soon as it is known, without the bonus after an hour, and count for today. 400: the requirement is not met; the error says what is missing. 409: completed today already.
+     * taskId is the id of a daily task. 202: the token balance of the wallet, which decides about a bonus, cannot be read from the chain at the moment; the points follow as soon as it is known, without the bonus after an hour, and count for today. 400: the requirement or a gate is not met; the error says what is missing. 409: completed today already.
      */
     '/api/tasks/daily/complete': {
       body: CompleteTask;
@@ -5638,7 +6393,7 @@ export interface Endpoints {
     /**
      * Submit a score.
      *
-     * A worker validates the score: the game exists, the score is in range, the play is the caller’s own, unused and long enough, its session is unbroken and the signature is valid. A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. The response is sent after the commit. After a 503, send the same score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, 403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.
+     * A worker validates the score: the game exists, the score is in range, the play is the caller’s own, live, unused and long enough, its session is unbroken and the signature is valid. A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. A wallet with too many held scores gets 409 for a score that would be held, until a moderator decides. The response is sent after the commit. After a 503, send the same score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, 403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.
      */
     '/arcade/score': {
       body: ScoreRequest;
@@ -5678,7 +6433,7 @@ export interface Endpoints {
     /**
      * Sign in with a signed text or transaction.
      *
-     * Sets the session cookie. Ends the session of the request’s cookie, if any.
+     * Sets the session cookie. Ends the session of the request’s cookie, if any. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.
      */
     '/auth/verify': { body: SignInProof; responses: { 200: SignedIn }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
@@ -5739,7 +6494,7 @@ export interface Endpoints {
     /**
      * Send a chat message, or enter the active round.
      *
-     * The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. 400: the numbers are wrong. 403: the wallet is muted or banned, or does not meet a rule of the round; the error begins with the rule. 409: no round accepts entries, or the wallet has the maximum number of entries. A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.
+     * The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. 400: the numbers are wrong. 403: the wallet is muted or banned, or does not meet a rule of the round, or may not enter a round with prizes in stablecoin (deny list, self-exclusion); the error begins with the rule. 409: no round accepts entries, or the wallet has the maximum number of entries. 429: the wallet sends too many messages, must wait in slow mode, or all wallets together send too many messages; entries count only for the first of these limits. A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.
      */
     '/chat/message': {
       body: ChatMessageRequest;
@@ -5815,9 +6570,9 @@ export interface Endpoints {
     /**
      * Start a play.
      *
-     * A score names its play, and each play can have one score. A wallet can start at most 200 plays without a score per hour. If the service requires a token, a wallet that holds too little of it (see `/eligibility`) gets 403.
+     * A score names its play, and each play can have one score. A new play ends the older plays of the wallet in the game, normally all of them (some games allow several live plays): the score of an ended play is refused. A wallet can start at most 200 plays without a score per hour. If the service requires a token, a wallet that holds too little of it (see `/eligibility`) gets 403.
      *
-     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). When the wallet signs out, or its session ends in another way, the service closes the socket (4003). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
+     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). When a newer play ended the play, the service closes the socket at its next heartbeat (4002). When the wallet signs out, or its session ends in another way, the service closes the socket (4003). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
      */
     '/game/{id}/play': {
       params: {
@@ -5860,6 +6615,37 @@ export interface Endpoints {
     '/integrations/x/events': { body?: XDelivery; responses: { 200: Acknowledged }; errors: 400 | 401 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
+     * Answer a decision that concerns the caller.
+     *
+     * A decision can be answered once (409). A wallet may have at most 20 open appeals (409). 404: there is no such decision. `GET /me/scores`, `/me/clips`, `/me/chat/messages` and the sanctions of the profile show decisions with their reasons.
+     */
+    '/me/appeals': {
+      body: AppealRequest;
+      idempotent: true;
+      responses: { 201: OwnAppeal };
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Exclude the caller from paid rounds and from rounds with prizes in stablecoin.
+     *
+     * The request names `until` or `days`. Until then, paid tickets and entries in chat rounds with prizes in stablecoin are refused (403), and a payment that arrives is refunded. Nobody can end an exclusion early, but the caller can prolong it: an earlier end is 409.
+     */
+    '/me/exclusion': {
+      body: ExclusionRequest;
+      idempotent: true;
+      responses: { 200: Exclusion };
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Accept the current terms of paid rounds.
+     *
+     * A paid ticket needs the acceptance of the current version. 409: the version is not the current one, or the service has no terms. A repeated request changes nothing.
+     */
+    '/me/terms': { body: TermsAcceptance; responses: { 200: Terms }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
      * Create a quest.
      *
      * Activities on the whole UTC day of the start count. 409: the id was used before, or there are 200 quests already.
@@ -5881,7 +6667,7 @@ export interface Endpoints {
     /**
      * Open a legacy round.
      *
-     * All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. It is drawn like a chat round. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), and an operator can switch such rounds off (403).
+     * All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. It is drawn like a chat round. `entryRules` limit the wallets that get tickets. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), and an operator can switch such rounds off (403).
      */
     '/round': {
       body: LegacyRoundTerms;
@@ -5908,7 +6694,7 @@ export interface Endpoints {
     /**
      * Request a ticket of a legacy round.
      *
-     * A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly one transfer, with the wallet as authority, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. The payment must be made before the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not found within 10 minutes is refused and can be requested again.
+     * A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly one transfer, with the wallet as authority, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. The payment must be made before the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not found within 10 minutes is refused and can be requested again. A wallet that does not meet the entry rules of the round when it requests the ticket gets 403 with the rule, and its payment is refunded. The same applies to a paid ticket of a wallet that is on the deny list, that excluded itself (`/me/exclusion`), or that did not accept the current terms (`/me/terms`); these three are checked again when the payment is found. To check the rules before it pays, a wallet can send the request without `transaction`: 403 with the rule, otherwise 400.
      */
     '/round/{id}/ticket': {
       params: {
@@ -5942,6 +6728,13 @@ export interface Endpoints {
     };
 
     /**
+     * Set the time between two chat messages of an author.
+     *
+     * Takes effect in every process within a second. Entries of rounds are not slowed down. `slowModeSec` of `/chat/status` shows the time. Until the first request, the setting `CHAT_SLOW_MODE_SEC` applies.
+     */
+    '/admin/chat/slow-mode': { body: ChatSlowMode; responses: { 200: ChatSlowMode }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+
+    /**
      * Set the reward rules.
      *
      * The rules apply to epochs that are created later. An epoch is created when its day closes, or later, and keeps the rules of that time. The ETag is the version of the rules. With If-Match, the request fails with 412 when the rules in force have another version. If the rules equal those in force, the version does not change. A higher pool or cap above the amount in APPROVALS gets the response 202 with an approval, and the rules are stored when a second token approves them.
@@ -5962,6 +6755,31 @@ export interface Endpoints {
       body: GameRequest;
       responses: { 200: Game; 201: Game };
       errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+    };
+
+    /**
+     * Upload the simulation of a game.
+     *
+     * A WebAssembly module that exports `start`, `tick` and `score` and has no imports (docs/replays.md). The service adds metering, stores the module under its hash, and never changes or deletes it. The upload does not change the game: name the hash in `simulation` of `PUT /admin/games/{id}`. The same module can have one set of limits only: 409 with other limits.
+     */
+    '/admin/games/{id}/simulation': {
+      params: {
+        /** The game’s id. */
+        id: Slug;
+      };
+      query: {
+        /** Ticks of the game per second. */
+        ticksPerSecond: number;
+
+        /** Maximum ticks of a play. */
+        maxTicks: number;
+
+        /** WebAssembly instructions that a play may execute on average per tick. */
+        instructionsPerTick?: number;
+      };
+      body: Bytes;
+      responses: { 200: SimulationReceipt };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /**
@@ -6008,7 +6826,15 @@ export interface Endpoints {
      *
      * The clip disappears at once; its file is deleted soon after. The wallet that uploaded it cannot upload the same content again.
      */
-    '/admin/clips/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/admin/clips/{id}': {
+      params: { id: Id };
+      query?: {
+        /** Why; the wallet that uploaded the clip can read it. */
+        reason?: string;
+      };
+      responses: { 204: null };
+      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Cancel a scheduled one-time event.
@@ -6016,6 +6842,23 @@ export interface Endpoints {
      * 409 if the event has begun.
      */
     '/admin/events/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Readmit a wallet that an operator excluded from an epoch.
+     *
+     * The allocation is computed anew. A wallet that is also excluded by its ban or by a rule stays excluded. Fails with 409 when the transaction with the root was signed, and for an epoch that was imported, is being computed or settled.
+     */
+    '/admin/rewards/epoch/{epoch}/exclusions/{wallet}': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+
+        /** A Solana address: base58 of 32 bytes. */
+        wallet: Wallet;
+      };
+      responses: { 202: RewardEpoch };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /** Cancel a scheduled change of the theme. */
     '/admin/theme/schedule/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
@@ -6026,6 +6869,13 @@ export interface Endpoints {
      * Engagements of the account stay credited and do not count for another wallet. The same wallet can link the account again at once, another wallet after 30 days.
      */
     '/auth/social/link/{platform}': { params: { platform: string }; responses: { 204: null }; errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503 };
+
+    /**
+     * Delete the caller’s account.
+     *
+     * Ends all sessions, and deletes names, linked accounts, saved states, contents of game records, clips, texts of chat messages and appeals; a job does this within minutes. The address of the wallet stays with its scores, points, entries, claims and payments, because boards, draws and the chain contain it. A ban stays. The wallet may sign in again; it keeps its points.
+     */
+    '/me': { responses: { 202: null }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
     /**
      * End one of the caller’s sessions.
@@ -6210,9 +7060,10 @@ export interface Events {
     at: Instant;
   };
 
-  /** The leaves of an epoch are computed. An epoch with leaves is committed to the chain next; an epoch without leaves has the status empty. */
+  /** The leaves of an epoch are computed, or computed anew after its exclusions changed. When its review is over, an epoch with leaves is committed to the chain; an epoch without leaves has the status empty. */
   epoch_computed: {
     epoch: number;
+    allocation: number;
     status: 'computed' | 'empty';
     leaves: number;
     total: string;

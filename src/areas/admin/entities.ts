@@ -17,6 +17,7 @@ export const NotificationsTable = defineEntity({
     by: text(),
     at: timestamp().defaultRaw('app_now()'),
   },
+  indexes: [index('create index notifications_wallet on notifications (wallet) where wallet is not null')],
 });
 
 /** A row is a note of an operator about a wallet. */

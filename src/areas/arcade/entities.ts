@@ -17,7 +17,7 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
-import type { GameDefinition } from './games/definition.ts';
+import type { StoredDefinition } from './games/definition.ts';
 
 /** A row is a one-time event that the arcade shows, such as an animation or an announcement. */
 export const ArcadeEventsTable = defineEntity({
@@ -41,10 +41,7 @@ export const ArcadeEventsTable = defineEntity({
   ],
 });
 
-/**
- * A row is a change of the theme that waits for its start, or that could not be applied. The row of an applied change is deleted, because the change
- * is then a version of the theme in `settings`.
- */
+/** A row is a change of the theme that waits for its start, or that could not be applied. An applied change is a version in `settings` instead. */
 export const ScheduledThemesTable = defineEntity({
   name: 'ScheduledThemes',
   tableName: 'scheduled_themes',
@@ -70,7 +67,7 @@ export const GamesTable = defineEntity({
     id: text().primary(),
     /** Number of the current row in `game_versions`, from 1 on. */
     version: integer(),
-    definition: jsonb<GameDefinition>(),
+    definition: jsonb<StoredDefinition>(),
     /** Key with which clients sign scores; null when the game accepts unsigned scores. */
     secret: text().nullable(),
     updatedAt: timestamp().defaultRaw('app_now()'),
@@ -192,7 +189,7 @@ export const GameVersionsTable = defineEntity({
   properties: {
     gameId: reference(GamesTable, 'game_id').primary(),
     version: integer().primary(),
-    definition: jsonb<GameDefinition>(),
+    definition: jsonb<StoredDefinition>(),
     at: timestamp().defaultRaw('app_now()'),
   },
 });
@@ -258,7 +255,9 @@ export const ScoresTable = defineEntity({
   indexes: [
     index('create index scores_battle on scores (battle_id, wallet, normalized desc) where battle_id is not null'),
     index("create index scores_held on scores (at) where status = 'held'"),
+    index("create index scores_held_wallet on scores (wallet) where status = 'held'"),
     index('create unique index scores_idempotency on scores (wallet, idempotency_key) where idempotency_key is not null'),
+    index("create index scores_refused on scores (status, at, id) where status in ('rejected', 'voided')"),
     index('create unique index scores_play on scores (play_id) where play_id is not null'),
     index('create index scores_wallet_game on scores (wallet, game_id, normalized, day, id)'),
   ],

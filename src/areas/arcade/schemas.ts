@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { Normalization, SCALE } from '#lib/normalization.ts';
 import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
-import { GameCaps, GameDefinition, Verification } from './games/definition.ts';
+import { type Game, GameDefinition, PublicCaps, Verification } from './games/definition.ts';
+import { proofsOf } from './games/proofs.ts';
+import { DEFAULT_REVIEW } from './games/review-rules.ts';
+import { SimulationView } from './replays/schemas.ts';
 
 /**
  * Maximum numbers per body that JSON writes with an exponent (such as 1e300). PostgreSQL stores such a number with up to hundreds of digits, so a
@@ -38,15 +41,38 @@ export const GamePath = z.object({ id: Slug.meta({ description: 'The game’s id
 const EXAMPLE = {
   normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
   pointsPer10000: 500,
-  caps: { dailyPoints: 5_000, scorePerSec: 500, minDurationMs: 15_000, maxDurationMs: 1_800_000 },
+  caps: { dailyPoints: 5_000, maxDurationMs: 1_800_000 },
   verification: 'heartbeat',
   rewards: true,
 } as const;
 
 /** Public fields of a game. */
 export const GameSummary = z
-  .strictObject({ id: Slug, name: z.string(), category: Slug, verification: Verification, version: z.int().min(1) })
-  .meta({ id: 'GameSummary', example: { id: 'star-raiders', name: 'Star Raiders', category: 'shooter', verification: 'heartbeat', version: 1 } });
+  .strictObject({
+    id: Slug,
+    name: z.string(),
+    category: Slug,
+    verification: Verification,
+    proves: z.array(z.string()).meta({ description: 'What the verification of the game proves about an accepted score.' }),
+    version: z.int().min(1),
+  })
+  .meta({
+    id: 'GameSummary',
+    example: {
+      id: 'star-raiders',
+      name: 'Star Raiders',
+      category: 'shooter',
+      verification: 'heartbeat',
+      proves: proofsOf({ verification: 'heartbeat', secret: null }),
+      version: 1,
+    },
+  });
+
+/** Returns the public fields of a game. */
+export const gameSummary = (game: Game): z.output<typeof GameSummary> => {
+  const { id, name, category, verification, version } = game;
+  return { id, name, category, verification, proves: proofsOf(game), version };
+};
 
 /** Rules by which scores become points. */
 export const NormalizationConfig = z
@@ -58,7 +84,7 @@ export const NormalizationConfig = z
         id: Slug,
         normalization: Normalization,
         pointsPer10000: Count.meta({ description: 'Points for a normalized score of 10,000.', example: 500 }),
-        caps: GameCaps,
+        caps: PublicCaps,
         verification: Verification,
         rewards: z.boolean().meta({ description: 'Whether points of this game count for reward epochs.' }),
       }),
@@ -74,7 +100,14 @@ export const GameView = GameDefinition.safeExtend({
   hasSecret: z.boolean(),
 }).meta({
   id: 'Game',
-  example: { id: 'star-raiders', version: 3, name: 'Star Raiders', category: 'shooter', ...EXAMPLE, hasSecret: false },
+  example: {
+    ...{ id: 'star-raiders', version: 3, name: 'Star Raiders', category: 'shooter' },
+    ...EXAMPLE,
+    caps: { ...EXAMPLE.caps, scorePerSec: 500, minDurationMs: 15_000 },
+    maxLivePlays: 1,
+    review: DEFAULT_REVIEW,
+    hasSecret: false,
+  },
 });
 
 export const CabinetView = z
@@ -99,6 +132,11 @@ export const PlayReceipt = z
       description: 'WebSocket URL for heartbeats; null unless the game’s verification is heartbeat.',
       example: 'wss://coinop.example/game/star-raiders/session?playId=0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a',
     }),
+    seed: z.string().nullable().meta({
+      description: 'Seed of the simulation: 16 bytes, hex; null unless the game’s verification is replay.',
+      example: null,
+    }),
+    simulation: SimulationView.nullable().meta({ description: 'The simulation of the play; null unless the game’s verification is replay.' }),
   })
   .meta({ id: 'PlayReceipt' });
 

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import { GameDefinition } from './games/definition.ts';
+import { storeSimulation } from './replays/simulations.ts';
 import { DEFAULT_THEME, THEME_SETTING } from './theme.ts';
 
 const MINUTE = 60_000;
@@ -15,13 +17,26 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
     caps: { dailyPoints: 5_000, scorePerSec: 500, minDurationMs: 15_000, maxDurationMs: 30 * MINUTE },
     verification: 'heartbeat',
   },
+  // Its simulation is in games/block-cascade. A play lasts at most three minutes.
   'block-cascade': {
     name: 'Block Cascade',
     category: 'puzzle',
-    normalization: { method: 'log', min: 0, max: 1_000_000, direction: 'higher' },
-    pointsPer10000: 400,
-    caps: { dailyPoints: 4_000, scorePerSec: 2_000, minDurationMs: 10_000, maxDurationMs: 120 * MINUTE },
-    verification: 'play',
+    normalization: {
+      method: 'piecewise',
+      min: 0,
+      max: 400_000,
+      direction: 'higher',
+      points: [
+        { score: 0, normalized: 0 },
+        { score: 5_000, normalized: 4_000 },
+        { score: 20_000, normalized: 7_500 },
+        { score: 100_000, normalized: 9_500 },
+        { score: 400_000, normalized: 10_000 },
+      ],
+    },
+    pointsPer10000: 600,
+    caps: { dailyPoints: 6_000, maxDurationMs: 30 * MINUTE },
+    verification: 'replay',
   },
   // The score is a lap time in milliseconds; lower is better.
   'neon-sprint': {
@@ -104,7 +119,20 @@ const GAMES: Record<string, typeof GameDefinition._input> = {
     verification: 'play',
     rewards: false,
   },
+  'gem-drop': {
+    name: 'Gem Drop',
+    category: 'puzzle',
+    normalization: { method: 'log', min: 0, max: 1_000_000, direction: 'higher' },
+    pointsPer10000: 400,
+    caps: { dailyPoints: 4_000, scorePerSec: 2_000, minDurationMs: 10_000, maxDurationMs: 120 * MINUTE },
+    verification: 'play',
+  },
 };
+
+/** The game that verifies by replay, and the limits of its plays: three minutes at 60 ticks per second. */
+const REPLAYED = 'block-cascade';
+const REPLAY_LIMITS = { ticksPerSecond: 60, maxTicks: 10_800, instructionsPerTick: 20_000 };
+const MODULE = new URL('../../../games/block-cascade/block-cascade.wasm', import.meta.url);
 
 /** Id of the game whose scores clients must sign. The seed sets a random secret; an operator replaces it with the secret of the game's build. */
 const SIGNED = 'vault-climber';
@@ -150,7 +178,10 @@ const fillTheme = statement<{ id: string }>(
  */
 export async function seedArcade(db: Queryable): Promise<string[]> {
   await db.query(lockSeeds);
-  const definitions = Object.values(GAMES).map((game) => JSON.stringify(GameDefinition.parse(game)));
+  const simulation = await storeSimulation(db, new Uint8Array(await readFile(MODULE)), REPLAY_LIMITS, 'seed');
+  const definitions = Object.entries(GAMES).map(([id, game]) =>
+    JSON.stringify(GameDefinition.parse(id === REPLAYED ? { ...game, simulation: simulation.hash } : game)),
+  );
   const secrets = Object.keys(GAMES).map((id) => (id === SIGNED ? randomBytes(32).toString('hex') : null));
   const games = await db.query(fillGames, [Object.keys(GAMES), definitions, secrets]);
   const cabinets = await db.query(fillCabinets, [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ensurePlayer } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
-import { createSession, listedIdOf, listSessions, SessionStore } from '#platform/auth/session-store.ts';
+import { createSession, isRestricted, listedIdOf, listSessions, SessionStore } from '#platform/auth/session-store.ts';
 import { endSession, sessionIdOf, sessionOf, startSession } from '#platform/auth/sessions.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { peekHolding } from '#platform/solana/token-gate.ts';
@@ -34,20 +34,20 @@ const verify = route({
   path: '/auth/verify',
   auth: 'optional',
   summary: 'Sign in with a signed text or transaction',
-  description: 'Sets the session cookie. Ends the session of the request’s cookie, if any.',
+  description:
+    'Sets the session cookie. Ends the session of the request’s cookie, if any. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.',
   body: SignInProof,
   returns: { 200: SignedIn },
-  fails: [401, 403],
+  fails: [401],
   handler: async ({ app, ctx, body }) => {
     const wallet = body.publicKey;
     const proven = await checkProof(app.db, body);
     const { id, session } = await app.tx(async (tx) => {
       if (!(await consumeNonce(tx, proven))) throw proofRefused(body);
-      if ((await ensurePlayer(tx, wallet)).banned) throw fail(403, 'publicKey must not be a banned wallet');
-      return createSession(tx, wallet);
+      return createSession(tx, wallet, await ensurePlayer(tx, wallet));
     });
     await startSession(ctx, id, session);
-    return reply(200, { wallet, expiresAt: iso(session.expiresAt) });
+    return reply(200, { wallet, expiresAt: iso(session.expiresAt), banned: isRestricted(id) });
   },
 });
 
@@ -55,6 +55,7 @@ const logout = route({
   method: 'post',
   path: '/auth/logout',
   auth: 'session',
+  forBanned: true,
   summary: 'Sign out',
   description: 'Ends the session in all processes, with its event streams and WebSockets, and clears its cookie.',
   returns: { 200: SignedOut },
@@ -69,6 +70,7 @@ const me = route({
   method: 'get',
   path: '/me',
   auth: 'session',
+  forBanned: true,
   summary: 'Read the caller’s wallet, token balance and session',
   description:
     'Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.',
@@ -90,6 +92,7 @@ const getSessions = route({
   method: 'get',
   path: '/me/sessions',
   auth: 'session',
+  forBanned: true,
   summary: 'List the caller’s sessions',
   description: 'Newest first. Sessions that have ended or expired are not listed.',
   query: PageQuery,
@@ -110,6 +113,7 @@ const deleteSession = route({
   method: 'delete',
   path: '/me/sessions/{id}',
   auth: 'session',
+  forBanned: true,
   summary: 'End one of the caller’s sessions',
   description: 'Ends the session in all processes, with its event streams and WebSockets. Ending the session of this request also clears its cookie.',
   params: SessionPath,

@@ -68,6 +68,10 @@ export const SignedIn = z
   .object({
     wallet: Wallet,
     expiresAt: Instant.meta({ description: 'Time at which the session ends if it is not used before. Each use extends the session.' }),
+    banned: z.boolean().meta({
+      description: 'Whether the wallet is banned. `sanctions` of the profile has the reason; `POST /me/appeals` answers it.',
+      example: false,
+    }),
   })
   .meta({ id: 'SignedIn' });
 

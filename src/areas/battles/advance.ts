@@ -6,7 +6,7 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { battleExpired, battleResult } from './events.ts';
 import { build } from './rows.ts';
-import { COUNTED_SCORES } from './tally.ts';
+import { SCORES_OF_RESULT } from './tally.ts';
 
 /** Maximum battles per transaction. */
 const MAX_BATTLES = 100;
@@ -37,7 +37,7 @@ const decide = statement<{ battleId: string; wallet: string; score: number | nul
      select t.battle_id, t.wallet, c.best, c.scores from unnest($1::uuid[]) as k(id)
      cross join lateral (select id, started_at, due_at from battles where id = k.id offset 0) b
      cross join lateral (select battle_id, wallet from battle_seats where battle_id = k.id offset 0) t
-     cross join lateral (select max(s.normalized) as best, count(*)::int as scores ${COUNTED_SCORES}) c)
+     cross join lateral (select max(s.normalized) as best, count(*)::int as scores ${SCORES_OF_RESULT}) c)
    update battle_seats t set best = r.best, scores = r.scores, place = r.place from (
      select *, case when best is not null then rank() over (partition by battle_id order by best desc nulls last) end as place from tally) r
    where t.battle_id = r.battle_id and t.wallet = r.wallet

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Game, GameView } from '#areas/arcade';
+import { type Game, GameView, PublicCaps, publicCaps } from '#areas/arcade';
 import { SCALE } from '#lib/normalization.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Count, Id, Instant, Slug } from '#lib/scalars.ts';
@@ -25,7 +25,7 @@ export const BattleTerms = z
   .meta({ id: 'BattleTerms', example: { gameId: 'star-raiders', maxPlayers: 4, durationSec: 600 } });
 export type BattleTerms = z.output<typeof BattleTerms>;
 
-const { name, category, verification, version, normalization, caps } = GameView.shape;
+const { name, category, verification, version, normalization } = GameView.shape;
 const score = z.int().min(0).max(SCALE);
 
 export const BattleView = z
@@ -36,13 +36,13 @@ export const BattleView = z
         'open: wallets can join. running: scores that name the battle count. finished: it has a result, about a second after its end. expired: it did not start in time.',
       example: 'running',
     }),
-    game: z.strictObject({ id: Slug, name, category, verification, version, normalization, caps }).meta({
+    game: z.strictObject({ id: Slug, name, category, verification, version, normalization, caps: PublicCaps }).meta({
       id: 'BattleGame',
       description: 'The game with its current configuration.',
       example: {
         ...{ id: 'star-raiders', name: 'Star Raiders', category: 'shooter', verification: 'heartbeat', version: 3 },
         normalization: { method: 'linear', min: 0, max: 100_000, direction: 'higher' },
-        caps: { dailyPoints: 5_000, scorePerSec: 500, minDurationMs: 15_000, maxDurationMs: 1_800_000 },
+        caps: { dailyPoints: 5_000, maxDurationMs: 1_800_000 },
       },
     }),
     maxPlayers: Count.meta({ example: 4 }),
@@ -93,7 +93,7 @@ export function presentBattle(battle: Battle, game: Game): z.input<typeof Battle
     ...{ id, status, maxPlayers, durationSec, createdBy, createdAt, startedAt, endedAt },
     game: {
       ...{ id: game.id, name: game.name, category: game.category, verification: game.verification, version: game.version },
-      ...{ normalization: game.normalization, caps: game.caps },
+      ...{ normalization: game.normalization, caps: publicCaps(game.caps) },
     },
     join: status === 'open' && !due ? { path: `/battle/${id}/join`, seatsLeft: maxPlayers - participants.length, expiresAt: dueAt } : null,
     endsAt: startedAt === null ? null : dueAt,

@@ -12,15 +12,14 @@ import { numbersError } from '#lib/draw/rules.ts';
 import { HttpError, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
-import { enforceRateLimit } from '#platform/auth/rate-limit.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { describeIssue, validationError } from '#platform/http/validation-errors.ts';
 import type { DeliveryVerdict } from '#platform/webhooks/inbox.ts';
 import { type Command, HOW_TO_ENTER, readCommand } from './command.ts';
+import { enforceChatLimits } from './limits.ts';
 import { isStored, storeMessages } from './messages.ts';
 import { readSanctions, walletAuthor } from './sanctions.ts';
 import { BridgedMessage } from './schemas.ts';
-import { limitKeyOf, messageLimit } from './submit.ts';
 
 const processed = (verdict: string): DeliveryVerdict => ({ outcome: 'worked', verdict });
 const failed = (verdict: string): DeliveryVerdict => ({ outcome: 'failed', verdict });
@@ -37,20 +36,21 @@ export async function prepareBridged(app: App, body: unknown): Promise<(tx: Tx) 
   const message = parsed.data;
   const command = readCommand(message.text);
   if (command === 'malformed') return async () => failed(HOW_TO_ENTER);
-  const tooMany = await enforceRateLimit(app, messageLimit(app), limitKeyOf({ source: message.platform, account: message.author.id })).then(
+  const tooMany = await enforceChatLimits(app, { source: message.platform, account: message.author.id }, command !== null, message.messageId).then(
     () => null,
     (error: unknown) => {
-      if (error instanceof HttpError && error.status === 429) return `the author sends too many messages: ${error.message}`;
+      if (error instanceof HttpError && error.status === 429) return `the chat takes no more messages: ${error.message}`;
       throw error;
     },
   );
   // The wallet is read before the transaction, because its balance is read from the chain.
   const wallet = command === null ? undefined : await findLinkedAccount(app.db, { platform: message.platform, accountId: message.author.id });
   const balance = wallet ? await readEntryBalance(app, wallet.wallet) : null;
-  return async (tx) => await storeBridged(tx, message, command, balance, tooMany);
+  return async (tx) => await storeBridged(app, tx, message, command, balance, tooMany);
 }
 
 async function storeBridged(
+  app: App,
   tx: Tx,
   message: BridgedMessage,
   command: Command | null,
@@ -70,7 +70,7 @@ async function storeBridged(
   const sanctionOn = await readSanctions(tx, authors);
   const error = authors.map(sanctionOn).find((one) => one !== null);
   if (error) return failed(error);
-  const attempt = command === null ? null : await enter(tx, round, linked, balance, message, command);
+  const attempt = command === null ? null : await enter(app, tx, round, linked, balance, message, command);
   if (attempt?.wrong !== undefined) return failed(attempt.wrong);
   const entry = attempt?.entry ?? null;
   const bridged = { id: messageId, account: author.id, handle: author.handle, at };
@@ -90,6 +90,7 @@ interface EntryAttempt {
 }
 
 async function enter(
+  app: App,
   tx: Tx,
   round: LockedRound | null,
   linked: LinkedAccount | undefined,
@@ -103,7 +104,7 @@ async function enter(
   if (fault !== null) return { wrong: `the numbers of an entry ${fault}` };
   if (!linked) return { why: 'no wallet is linked to the account' };
   if (linked.linkedAt >= Date.parse(round.parameters.opensAt)) return { why: 'the account was linked after the opening of the round' };
-  const [acceptance] = await acceptEntries(tx, round, [{ id: newId(), wallet: linked.wallet, numbers, source: platform, messageId, balance }]);
+  const [acceptance] = await acceptEntries(app, tx, round, [{ id: newId(), wallet: linked.wallet, numbers, source: platform, messageId, balance }]);
   if (!acceptance) throw new Error('acceptEntries returned no result for the message');
   if ('entry' in acceptance) return acceptance;
   if (acceptance.status === 503) throw unavailable(acceptance.error, 2);

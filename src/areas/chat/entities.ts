@@ -32,6 +32,8 @@ export const ChatMessagesTable = defineEntity({
     textHash: bytes().nullable(),
     at: timestamp(3).defaultRaw('app_now()'),
     deletedAt: timestamp().nullable(),
+    /** Why a moderator deleted the text, for its author; null without a reason. */
+    deletedReason: text().nullable(),
   },
   checks: checks(
     "case source when 'chat' then ((wallet is not null) and (num_nonnulls(source_id, account, handle, said_at) = 0)) else ((num_nulls(source_id, account, handle, said_at) = 0) and (idempotency_key is null)) end",
@@ -45,6 +47,7 @@ export const ChatMessagesTable = defineEntity({
     index('create index chat_messages_at on chat_messages (at)'),
     index('create unique index chat_messages_bridged on chat_messages (source, source_id) where source_id is not null'),
     index('create unique index chat_messages_key on chat_messages (wallet, idempotency_key) where idempotency_key is not null'),
+    index('create index chat_messages_wallet on chat_messages (wallet, seq desc) where wallet is not null'),
   ],
 });
 
@@ -63,6 +66,8 @@ export const ChatSanctionsTable = defineEntity({
     /** Name of the admin token of the last change. */
     by: text(),
     changedAt: timestamp().defaultRaw('app_now()'),
+    /** Reason of the last change, for the author; null without a reason. */
+    reason: text().nullable(),
   },
   checks: checks("account <> ''", "(source ~ '^[a-z0-9-]{1,32}$') and source <> 'chain'"),
 });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { queryBuilder, run } from '#platform/db/query-builder.ts';
+import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { chatTables } from './entities.ts';
@@ -99,16 +99,69 @@ export async function listMessages(db: Queryable, before: string | null, limit: 
 
 /**
  * Deletes a message's text.
+ * @param reason why, for the author of the message
  * @returns false when the text was deleted before; null when the message does not exist
  */
-export async function eraseMessage(tx: Tx, id: string): Promise<boolean | null> {
+export async function eraseMessage(tx: Tx, id: string, reason: string | null): Promise<boolean | null> {
   const erasure = build
     .updateTable('chat_messages')
-    .set({ text: '', deleted_at: sql`app_now()` })
+    .set({ text: '', deleted_at: sql`app_now()`, deleted_reason: reason })
     .where('id', '=', id)
     .where('deleted_at', 'is', null);
   if ((await run(tx, erasure.returning('id'))).length > 0) return true;
   return (await run(tx, build.selectFrom('chat_messages').select('id').where('id', '=', id))).length > 0 ? false : null;
+}
+
+/** A message as its author sees it. */
+interface OwnMessage extends Omit<ShownMessage, 'wallet' | 'handle' | 'text'> {
+  text: string | null;
+  deletedAt: string | null;
+  deletedReason: string | null;
+}
+
+/** Reads a page of a wallet's messages, newest first, also of those whose text was deleted, and the number of all of them. */
+export async function listOwnMessages(
+  db: Queryable,
+  wallet: string,
+  limit: number,
+  offset: number,
+): Promise<{ messages: OwnMessage[]; total: number }> {
+  const own = build.selectFrom('chat_messages').where('wallet', '=', wallet);
+  const page = own
+    .select(['id as messageId', 'source', sql<string | null>`nullif(text, '')`.as('text'), 'entry as entryId', isoInstant('at').as('at')])
+    .select([isoInstant<string | null>('deleted_at').as('deletedAt'), 'deleted_reason as deletedReason'])
+    .orderBy('seq', 'desc')
+    .limit(limit)
+    .offset(offset);
+  const [messages, [count]] = await Promise.all([run(db, page), run(db, own.select(sql<number>`count(*)::int`.as('n')))]);
+  return { messages, total: count?.n ?? 0 };
+}
+
+/**
+ * Removes from a message what its author wrote: the text, the handle of a bridged chat, and the hash of the text, which would confirm a guess of the text. The
+ * hash of the empty text, which no message has, takes its place, so that a repeated request does not post the text again.
+ */
+const forgetContent = () =>
+  build.updateTable('chat_messages').set({
+    text: '',
+    deleted_at: sql`coalesce(deleted_at, app_now())`,
+    handle: sql`case when handle is not null then '-' end`,
+    text_hash: sql`case when text_hash is not null then sha256('') end`,
+  });
+
+/** Removes what the author of a message wrote, also if the text was deleted before. @returns whether the message exists */
+export async function forgetMessage(tx: Tx, id: string): Promise<boolean> {
+  return (await run(tx, forgetContent().where('id', '=', id).returning('id'))).length > 0;
+}
+
+/**
+ * Removes what a wallet wrote in up to `limit` messages that are not newer than `until`, in all chats, also in messages whose text a moderator deleted.
+ * @returns the ids of these messages; empty when nothing is left
+ */
+export async function forgetMessagesOf(tx: Tx, wallet: string, until: string, limit: number): Promise<string[]> {
+  const old = build.selectFrom('chat_messages').select('id').where('wallet', '=', wallet).where('at', '<=', until);
+  const unforgotten = sql<boolean>`(deleted_at is null or handle <> '-' or text_hash <> sha256(''))`;
+  return (await run(tx, forgetContent().where('id', 'in', old.where(unforgotten).limit(limit)).returning('id'))).map(({ id }) => id);
 }
 
 const findBridged = statement<{ id: string }>('find_bridged_message', 'select id::text from chat_messages where source = $1 and source_id = $2');

@@ -75,7 +75,7 @@ export function recordBatch(app: App, submissions: readonly Submission[]): Promi
       if (!repeat && error !== null) outcomes.set(submission, { status: 403, error });
     }
     const fresh = submissions.filter((submission) => !repeats.has(submission) && !outcomes.has(submission));
-    for (const [submission, outcome] of await accept(tx, round, fresh)) outcomes.set(submission, outcome);
+    for (const [submission, outcome] of await accept(app, tx, round, fresh)) outcomes.set(submission, outcome);
     return submissions.map((submission) => outcomes.get(submission) ?? repeatOutcome(submission, repeats.get(submission), outcomes));
   });
 }
@@ -118,6 +118,7 @@ function repeatOutcome(
 
 /** Checks the entries against the round's rules and stores the accepted messages. */
 async function accept(
+  app: App,
   tx: Tx,
   round: Awaited<ReturnType<typeof lockActiveRound>>,
   submissions: readonly Submission[],
@@ -127,7 +128,7 @@ async function accept(
     ...{ id: submission.entryId, wallet: submission.wallet, numbers },
     ...{ source: OWN_CHAT, messageId: submission.id, balance: submission.balance ?? null },
   }));
-  const acceptances = await acceptEntries(tx, round, candidates);
+  const acceptances = await acceptEntries(app, tx, round, candidates);
   const results = new Map(entering.map(({ submission }, i) => [submission, acceptances[i]]));
   const outcomes = submissions.map((submission): [Submission, SubmissionOutcome] => {
     const acceptance = results.get(submission);

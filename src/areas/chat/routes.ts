@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { receiptOf } from '#areas/lottery';
+import { PageQuery } from '#lib/paging.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { processWebhook } from '#platform/webhooks/jobs.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
-import { listMessages } from './messages.ts';
+import { setSlowMode } from './limits.ts';
+import { listMessages, listOwnMessages } from './messages.ts';
 import { moderate } from './moderate.ts';
 import {
   BridgedDelivery,
@@ -13,6 +16,8 @@ import {
   MessagesQuery,
   Moderation,
   ModerationRequest,
+  OwnMessage,
+  SlowMode,
 } from './schemas.ts';
 import { chatStatus } from './status.ts';
 import { submitMessage } from './submit.ts';
@@ -24,7 +29,8 @@ const postMessage = route({
   summary: 'Send a chat message, or enter the active round',
   description:
     'The text `!enter` or `!enter 3 7 12 30 41` makes an entry of the active round. Missing numbers are derived from the entry’s id and the wallet. ' +
-    '400: the numbers are wrong. 403: the wallet is muted or banned, or does not meet a rule of the round; the error begins with the rule. 409: no round accepts entries, or the wallet has the maximum number of entries. ' +
+    '400: the numbers are wrong. 403: the wallet is muted or banned, or does not meet a rule of the round, or may not enter a round with prizes in stablecoin (deny list, self-exclusion); the error begins with the rule. 409: no round accepts entries, or the wallet has the maximum number of entries. ' +
+    '429: the wallet sends too many messages, must wait in slow mode, or all wallets together send too many messages; entries count only for the first of these limits. ' +
     'A refused message is not stored. The receipt is signed with a key of `/.well-known/coinop-keys`.',
   body: MessageRequest,
   returns: { 201: MessageReceipt },
@@ -84,6 +90,38 @@ const postBridgedMessage = route({
     }),
 });
 
+const getOwnMessages = route({
+  method: 'get',
+  path: '/me/chat/messages',
+  auth: 'session',
+  forBanned: true,
+  summary: 'List the caller’s chat messages, newest first',
+  description: 'Also messages whose text was deleted, with the reason, and messages of linked accounts in bridged chats.',
+  query: PageQuery,
+  returns: { 200: z.array(OwnMessage) },
+  fails: [],
+  handler: async ({ app, wallet, query: { limit, offset } }) => {
+    const { messages, total } = await listOwnMessages(app.db, wallet, limit, offset);
+    return reply(200, messages, { 'X-Total-Count': String(total) });
+  },
+});
+
+const putSlowMode = route({
+  method: 'put',
+  path: '/admin/chat/slow-mode',
+  auth: { admin: 'moderation' },
+  summary: 'Set the time between two chat messages of an author',
+  description:
+    'Takes effect in every process within a second. Entries of rounds are not slowed down. `slowModeSec` of `/chat/status` shows the time. Until the first request, the setting `CHAT_SLOW_MODE_SEC` applies.',
+  body: SlowMode,
+  returns: { 200: SlowMode },
+  fails: [],
+  handler: async ({ app, body }) => {
+    await app.tx((tx) => setSlowMode(app, tx, body.seconds));
+    return reply(200, body);
+  },
+});
+
 const postModeration = route({
   method: 'post',
   path: '/admin/chat/moderate',
@@ -101,7 +139,7 @@ const postModeration = route({
 /** The endpoints of chat, grouped by who may call them. */
 export const chatRoutes = {
   public: [getMessages, getStatus],
-  session: [postMessage],
-  admin: [postModeration],
+  session: [postMessage, getOwnMessages],
+  admin: [postModeration, putSlowMode],
   webhooks: [postBridgedMessage],
 };

@@ -41,14 +41,14 @@ function sentence(source: string, until: string | null): string {
 
 const mute = statement<{ until: string }>(
   'mute_in_chat',
-  `insert into chat_sanctions (source, account, by, muted_until) values ($1, $2, $3, app_now() + make_interval(mins => $4))
-   on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), muted_until = excluded.muted_until
+  `insert into chat_sanctions (source, account, by, muted_until, reason) values ($1, $2, $3, app_now() + make_interval(mins => $4), $5)
+   on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), muted_until = excluded.muted_until, reason = excluded.reason
    returning ${instant('muted_until')} as until`,
 );
 const ban = statement<Author>(
   'ban_from_chat',
-  `insert into chat_sanctions (source, account, by, banned_at) values ($1, $2, $3, app_now())
-   on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), banned_at = excluded.banned_at
+  `insert into chat_sanctions (source, account, by, banned_at, reason) values ($1, $2, $3, app_now(), $4)
+   on conflict (source, account) do update set by = excluded.by, changed_at = app_now(), banned_at = excluded.banned_at, reason = excluded.reason
    where chat_sanctions.banned_at is null returning source, account`,
 );
 const lift = (column: 'muted_until' | 'banned_at', { source, account }: Author, by: string) =>
@@ -61,15 +61,21 @@ const lift = (column: 'muted_until' | 'banned_at', { source, account }: Author, 
     .where(column, 'is not', null)
     .returning('account');
 
+/** Name of the admin token that decides, and the reason, which the author can read. */
+export interface SanctionBy {
+  readonly by: string;
+  readonly reason: string | null;
+}
+
 /** Mutes an author from now on. A repeated mute replaces the earlier one. @returns the end of the mute, ISO 8601 in UTC */
-export async function muteAuthor(tx: Tx, { source, account }: Author, minutes: number, by: string): Promise<string> {
-  const [row] = await tx.query(mute, [source, account, by, minutes]);
+export async function muteAuthor(tx: Tx, { source, account }: Author, minutes: number, { by, reason }: SanctionBy): Promise<string> {
+  const [row] = await tx.query(mute, [source, account, by, minutes, reason]);
   if (!row) throw new Error('the mute returned no row');
   return row.until;
 }
 
 /** Unmutes, bans or unbans an author. @returns whether the author's state changed */
-export async function sanction(tx: Tx, action: 'unmute' | 'ban' | 'unban', author: Author, by: string): Promise<boolean> {
-  if (action === 'ban') return (await tx.query(ban, [author.source, author.account, by])).length > 0;
+export async function sanction(tx: Tx, action: 'unmute' | 'ban' | 'unban', author: Author, { by, reason }: SanctionBy): Promise<boolean> {
+  if (action === 'ban') return (await tx.query(ban, [author.source, author.account, by, reason])).length > 0;
   return (await run(tx, lift(action === 'unmute' ? 'muted_until' : 'banned_at', author, by))).length > 0;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Receipt } from '#areas/lottery';
 import { Count, Id, Instant, line, Wallet } from '#lib/scalars.ts';
+import { MAX_SLOW_MODE_SEC } from './limits.ts';
 
 /** Maximum characters of a message. */
 const MAX_TEXT = 500;
@@ -102,21 +103,25 @@ export const BridgedDelivery = z
   })
   .meta({ id: 'BridgedMessage' });
 
+const reason = line(200).optional().meta({ description: 'Why; the author can read it.' });
 const target = {
   wallet: Wallet.optional().meta({ description: 'A wallet, with all accounts that are linked to it.' }),
   account: z.strictObject({ platform: Platform, id: Name }).optional().meta({ description: 'One account of a bridged chat.' }),
 };
 export const ModerationRequest = z
   .discriminatedUnion('action', [
-    z.strictObject({ action: z.literal('delete'), messageId: Id }),
-    z.strictObject({ action: z.literal('mute'), ...target, minutes: z.int().min(1).max(43_200) }),
-    z.strictObject({ action: z.enum(['unmute', 'ban', 'unban']), ...target }),
+    z.strictObject({ action: z.literal('delete'), messageId: Id, reason }),
+    z.strictObject({ action: z.literal('mute'), ...target, minutes: z.int().min(1).max(43_200), reason }),
+    z.strictObject({ action: z.enum(['unmute', 'ban', 'unban']), ...target, reason }),
   ])
   .refine((body) => body.action === 'delete' || (body.wallet === undefined) !== (body.account === undefined), {
     path: ['wallet'],
     error: 'or account must be given, but not both',
   })
-  .meta({ id: 'ChatModerationRequest', example: { action: 'mute', wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', minutes: 60 } });
+  .meta({
+    id: 'ChatModerationRequest',
+    example: { action: 'mute', wallet: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin', minutes: 60, reason: 'spam' },
+  });
 export type ModerationRequest = z.output<typeof ModerationRequest>;
 
 export const Moderation = z
@@ -129,6 +134,28 @@ export const Moderation = z
   })
   .meta({ id: 'ChatModeration' });
 
+export const SlowMode = z
+  .strictObject({
+    seconds: Count.max(MAX_SLOW_MODE_SEC).meta({
+      description: 'Seconds that an author waits between two messages; 0 without slow mode.',
+      example: 10,
+    }),
+  })
+  .meta({ id: 'ChatSlowMode' });
+
+/** A message as its author sees it, also after its deletion. */
+export const OwnMessage = z
+  .strictObject({
+    messageId: Id,
+    source: z.string().meta({ description: '`chat` for the service’s own chat, or the name of the bridged chat.', example: 'chat' }),
+    text: z.string().nullable().meta({ description: 'Null after the deletion of the text.', example: 'good luck' }),
+    entryId: Id.nullable(),
+    at: Instant,
+    deletedAt: Instant.nullable().meta({ example: null }),
+    deletedReason: z.string().nullable().meta({ description: 'Why a moderator deleted the text; null without a reason.', example: null }),
+  })
+  .meta({ id: 'OwnChatMessage' });
+
 const Check = z.enum(['ok', 'failed']);
 export const ChatStatus = z
   .strictObject({
@@ -138,6 +165,10 @@ export const ChatStatus = z
     }),
     takesMessages: z.boolean(),
     checks: z.strictObject({ database: Check, redis: Check }),
+    slowModeSec: Count.nullable().meta({
+      description: 'Seconds that an author waits between two messages; 0 without slow mode; null while the database does not answer.',
+      example: 0,
+    }),
     activeRound: z
       .strictObject({ id: Id, closesAt: Instant })
       .nullable()

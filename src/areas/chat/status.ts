@@ -3,6 +3,7 @@ import { CURRENT_CHAT_ROUND } from '#areas/lottery';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { instant, statement } from '#platform/db/sql.ts';
+import { readSlowMode } from './limits.ts';
 import type { ChatStatus } from './schemas.ts';
 
 /** Maximum age of a cached status, ms. */
@@ -54,7 +55,11 @@ async function settleWithin<T>(work: Promise<T>): Promise<T | null> {
 }
 
 async function check(app: App): Promise<ChatStatus> {
-  const [rows, pong] = await Promise.all([settleWithin(app.db.query(select)), settleWithin(app.redis.ping())]);
+  const [rows, slowModeSec, pong] = await Promise.all([
+    settleWithin(app.db.query(select)),
+    settleWithin(readSlowMode(app, app.db)),
+    settleWithin(app.redis.ping()),
+  ]);
   const row = rows?.[0] ?? null;
   const takesMessages = row !== null && pong !== null;
   const isDegraded = row !== null && (row.streamLagMs > MAX_LAG_MS || row.stuckRounds > 0);
@@ -62,6 +67,7 @@ async function check(app: App): Promise<ChatStatus> {
     status: !takesMessages ? 'down' : isDegraded ? 'degraded' : 'ok',
     takesMessages,
     checks: { database: row === null ? 'failed' : 'ok', redis: pong === null ? 'failed' : 'ok' },
+    slowModeSec,
     ...(row ?? UNKNOWN),
   };
 }

@@ -5,22 +5,15 @@ import { batching } from '#lib/batching.ts';
 import { fail, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { enforceRateLimit, type RateLimit } from '#platform/auth/rate-limit.ts';
 import { HOW_TO_ENTER, readCommand } from './command.ts';
-import { OWN_CHAT } from './messages.ts';
+import { enforceChatLimits } from './limits.ts';
 import { type AcceptedMessage, recordBatch, type Submission, type SubmissionOutcome } from './record.ts';
-import type { Author } from './sanctions.ts';
+import { walletAuthor } from './sanctions.ts';
 
 /**
  * Messages that arrive while a batch commits form the next batch. A large batch takes about as long as a single message, so large batches save time.
  */
 const BATCHES = { maxSize: 500, maxConcurrent: 1, lingerMs: 1 };
-
-/** Returns the rate limit of messages per author. Entries count as messages. */
-export const messageLimit = (app: Pick<App, 'config'>): RateLimit => ({ name: 'chat', max: app.config.chatMessagesPer10Sec, windowMs: 10_000 });
-
-/** Returns the key under which the rate limit counts an author. */
-export const limitKeyOf = ({ source, account }: Author): string => `${source}:${account}`;
 
 interface PendingMessage {
   readonly submission: Submission;
@@ -41,15 +34,16 @@ const submitter = perApp((app) =>
  * Stores a message of the service's own chat. A message that begins with `!enter` also enters the active round.
  * @param text one line, trimmed
  * @throws 400 when an entry is malformed or its numbers are wrong; 403 when the wallet is muted or banned, or does not meet a rule of the round; 409 when no round takes the
- * entry or the idempotency key was used with another text; 429 when the rate limit is exceeded
+ * entry or the idempotency key was used with another text; 429 when a limit of `enforceChatLimits` is exceeded
  */
 export async function submitMessage(app: App, wallet: string, text: string, idempotencyKey: string | null): Promise<AcceptedMessage> {
   const command = readCommand(text);
   if (command === 'malformed') throw fail(400, HOW_TO_ENTER);
-  await enforceRateLimit(app, messageLimit(app), limitKeyOf({ source: OWN_CHAT, account: wallet }));
+  const id = newId();
+  await enforceChatLimits(app, walletAuthor(wallet), command !== null, idempotencyKey ?? id);
   const key = idempotencyKey === null ? null : { name: idempotencyKey, textHash: createHash('sha256').update(text).digest() };
   const balance = command === null ? null : await readEntryBalance(app, wallet);
-  const pending: PendingMessage = { submission: { id: newId(), entryId: newId(), wallet, text, command, balance, key } };
+  const pending: PendingMessage = { submission: { id, entryId: newId(), wallet, text, command, balance, key } };
   await app.state(submitter)(pending);
   const { outcome } = pending;
   if (!outcome) throw new Error('the batch has no outcome for a message');

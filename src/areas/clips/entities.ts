@@ -47,6 +47,10 @@ export const ClipsTable = defineEntity({
     createdAt: timestamp(3).defaultRaw('app_now()'),
     /** Time at which the sweep checks the row next; null when the sweep has nothing to do. */
     sweepAt: timestamp(3).nullable(),
+    /** Time at which a moderator, an erasure or the owner removed the clip; null for any other clip. */
+    removedAt: timestamp(3).nullable(),
+    /** Why the clip was removed, for its owner; null without a reason. */
+    removedReason: text().nullable(),
   },
   checks: checks(
     'bytes > 0',
@@ -60,6 +64,7 @@ export const ClipsTable = defineEntity({
     index("create index clips_game on clips (game_id, created_at desc, id desc) where state = 'ready' and (not hidden)"),
     index("create unique index clips_key on clips (wallet, idempotency_key) where state <> 'abandoned' and idempotency_key is not null"),
     index("create index clips_newest on clips (created_at desc, id desc) where state = 'ready' and (not hidden)"),
+    index('create index clips_own on clips (wallet, created_at desc, id desc)'),
     index('create index clips_sweep on clips (sweep_at) where sweep_at is not null'),
     index("create index clips_wallet on clips (wallet, created_at desc, id desc) where state = 'ready' and (not hidden)"),
     index("create index clips_wallet_game on clips (wallet, game_id, created_at desc, id desc) where state = 'ready' and (not hidden)"),

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import { run } from '#platform/db/query-builder.ts';
+import { isoInstant, run } from '#platform/db/query-builder.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import { build, type Clip, clipColumns } from './rows.ts';
+import type { OwnClip } from './schemas.ts';
 
 /** Filter for a list of clips. */
 interface ClipFilter {
@@ -27,5 +28,18 @@ function countClips(filter: ClipFilter) {
 export async function listClips(db: Queryable, filter: ClipFilter, limit: number, offset: number): Promise<{ clips: Clip[]; total: number }> {
   const page = visibleClips(filter).select(clipColumns).orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).offset(offset);
   const [clips, [count]] = await Promise.all([run(db, page), run(db, countClips(filter))]);
+  return { clips, total: count?.n ?? 0 };
+}
+
+/** Reads a page of a wallet's clips, newest first, also of removed and hidden ones, and the number of all of them. */
+export async function listOwnClips(db: Queryable, wallet: string, limit: number, offset: number): Promise<{ clips: OwnClip[]; total: number }> {
+  const own = build.selectFrom('clips').where('wallet', '=', wallet).where('state', 'in', ['ready', 'removing', 'removed']);
+  const status = sql<OwnClip['status']>`case when state <> 'ready' then 'removed' when hidden then 'hidden' else 'visible' end`;
+  const page = own
+    .select(['id', 'game_id as gameId', 'title', 'type', 'bytes', isoInstant('created_at').as('createdAt'), status.as('status')])
+    .select([isoInstant<string | null>('removed_at').as('removedAt'), 'removed_reason as removedReason'])
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc');
+  const [clips, [count]] = await Promise.all([run(db, page.limit(limit).offset(offset)), run(db, own.select(sql<number>`count(*)::int`.as('n')))]);
   return { clips, total: count?.n ?? 0 };
 }

@@ -34,15 +34,26 @@ export async function readClip(app: App, id: string): Promise<Clip & { sha256: B
 const CACHE_CONTROL = 'public, max-age=86400, immutable';
 /** Maximum time in which a client reads nothing before the service aborts its download, ms. The client can continue with a Range request. */
 const READ_TIMEOUT_MS = 120_000;
+/** Cache-Control of a redirect to the origin of media files. */
+const REDIRECT_CACHE_CONTROL = 'public, max-age=300';
 /** Forbids scripts and other active content, because users upload the files and browsers load them from the service's own origin. */
 const CONTENT_SECURITY_POLICY = `default-src 'none'; media-src 'self'; img-src 'self'; style-src 'unsafe-inline'; sandbox`;
 
+/** Returns the URL of a clip's file, on the origin of media files. */
+export const mediaUrlOf = ({ config }: Pick<App, 'config'>, id: string): string => {
+  const base = config.mediaUrl ?? config.publicUrl;
+  return `${base.href.replace(/\/$/, '')}/clips/${id}/media`;
+};
+
 /**
- * Sends the file of a clip, or the range of the file that the request names.
+ * Sends the file of a clip, or the range of the file that the request names. With `MEDIA_URL`, a request to any other host is redirected there.
  * @throws 404 when the clip does not exist; 416 for a range outside the file; 503 when the storage fails
  */
 export async function sendMedia(app: App, ctx: Koa.Context, id: string) {
   const clip = await readClip(app, id);
+  if (app.config.mediaUrl !== null && ctx.host !== app.config.mediaUrl.host) {
+    return reply(307, null, { Location: mediaUrlOf(app, id), 'Cache-Control': REDIRECT_CACHE_CONTROL });
+  }
   const etag = `"${clip.sha256.toString('base64url').slice(0, 22)}"`;
   const headers = {
     ETag: etag,

@@ -3,6 +3,9 @@ import type Koa from 'koa';
 import { fail, unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { readForm } from '#platform/http/uploads.ts';
+import type { UploadDraft } from '#platform/storage/upload-draft.ts';
+import { isGif } from './gif.ts';
+import { videoInspector } from './inspect.ts';
 import { MEDIA_TYPES, type MediaType, mediaTypeOf } from './media-type.ts';
 import { type Clip, findGame } from './rows.ts';
 import { ClipFields, MAX_CLIP_BYTES } from './schemas.ts';
@@ -11,6 +14,18 @@ import { checkUsage, storeUpload } from './upload.ts';
 /** Maximum concurrent uploads in this process: of one wallet, and of all wallets. An upload uses disk space until it is stored. */
 const MAX_UPLOADS_PER_WALLET = 4;
 const MAX_UPLOADS = 64;
+
+const otherType = () => fail(415, `the content of file must be one of ${MEDIA_TYPES.join(', ')}`);
+
+/**
+ * Reads the structure of a received file.
+ * @throws 415 when the file only begins like its type
+ */
+async function requireStructure(app: App, draft: UploadDraft, type: MediaType): Promise<void> {
+  if (type === 'image/gif') {
+    if (!(await isGif(draft.read()))) throw otherType();
+  } else if (!(await app.state(videoInspector)(draft, type))) throw fail(415, `file must be a complete ${type} with a video track`);
+}
 
 /** Wallets that are uploading in this process; one item per upload, so a wallet may occur several times. */
 const uploadsInFlight = perApp((): string[] => []);
@@ -34,12 +49,13 @@ export async function receiveClip(app: App, wallet: string, idempotencyKey: stri
       let type: MediaType | null = null;
       const inspect = (head: Buffer) => {
         type = mediaTypeOf(head);
-        if (!type) throw fail(415, `the content of file must be one of ${MEDIA_TYPES.join(', ')}`);
+        if (!type) throw otherType();
       };
       const fields = await readForm(ctx, body, { file: 'file', fields: ClipFields }, (bytes) => draft.fill(bytes, MAX_CLIP_BYTES, inspect));
       const { gameId, title = null } = fields;
       if ((await app.db.query(findGame, [gameId])).length === 0) throw fail(404, 'gameId must be a game of this arcade');
       if (!type) throw new Error('the type of the file was not inspected');
+      await requireStructure(app, draft, type);
       return await storeUpload(app, { wallet, gameId, title, type, bytes: draft.bytes, sha256: draft.sha256, idempotencyKey }, draft);
     } finally {
       await draft.close();

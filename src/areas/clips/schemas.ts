@@ -33,3 +33,13 @@ export const ClipView = z
   })
   .meta({ id: 'Clip' });
 export type ClipView = z.input<typeof ClipView>;
+
+/** A clip as its wallet sees it, also after its removal. */
+export const OwnClip = ClipView.omit({ wallet: true, url: true })
+  .extend({
+    status: z.enum(['visible', 'hidden', 'removed']).meta({ description: 'hidden: while the wallet is banned.', example: 'visible' }),
+    removedAt: Instant.nullable().meta({ example: null }),
+    removedReason: z.string().nullable().meta({ description: 'Why the clip was removed; null without a reason.', example: null }),
+  })
+  .meta({ id: 'OwnClip' });
+export type OwnClip = z.input<typeof OwnClip>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findGame, GameStatsView, GameSummary, gameStats } from '#areas/arcade';
+import { findGame, GameStatsView, GameSummary, gameStats, gameSummary } from '#areas/arcade';
 import { BattleView, listActiveBattles } from '#areas/battles';
 import { BoardRank, Leaderboard, listBoard, readBoardRank } from '#areas/leaderboards';
 import { gameBoard } from '#areas/points';
@@ -41,10 +41,9 @@ async function readLobby(app: App, gameId: string, wallet: string | null): Promi
     listActiveBattles(app, game, BATTLES),
     listActiveEvents(app.db),
   ]);
-  const { id, name, category, verification, version } = game;
   return {
-    game: { id, name, category, verification, version },
-    stats: { gameId: id, ...stats },
+    game: gameSummary(game),
+    stats: { gameId: game.id, ...stats },
     leaderboard: page.body.value,
     players: Number(page.headers?.['X-Total-Count'] ?? 0),
     rank,

@@ -15,10 +15,8 @@ import type { BoardQuery, GlobalStats, OptionalPeriodQuery, PeriodStats, QuestSt
 export const REVALIDATE = 'no-cache';
 /** Cache-Control of a page that is centred on the wallet of the caller. */
 const PRIVATE = 'private, no-cache';
-/** Cache-Control of a page of the stored final ranks of an ended period. The ranks never change, but the names of the wallets can. */
+/** Cache-Control of an ended period, whose final ranks are stored. A ban of a wallet, or the end of a ban, can still change it. */
 const FINAL = 'public, max-age=300';
-/** Cache-Control of the stats of an ended period, which never change. */
-const IMMUTABLE = 'public, max-age=86400, immutable';
 
 /** Returns the period that a query selects. Without `at`, it is the period of the current day, also when midnight passes during the request. */
 const periodChoiceOf = (app: App, { period, at }: OptionalPeriodQuery) =>
@@ -147,7 +145,7 @@ async function readPeriodStats(app: App, { period, at }: PeriodRequest): Promise
   const averageScore = participants === 0 ? null : Math.round((100 * points) / participants) / 100;
   return {
     body: new CachedBody({ period, from: dayText(first), to: dayText(last), participants, points, topScore, averageScore }),
-    headers: { 'Cache-Control': final ? IMMUTABLE : REVALIDATE },
+    headers: { 'Cache-Control': final ? FINAL : REVALIDATE },
   };
 }
 

@@ -6,6 +6,7 @@ export { type PublishedBatch, readPaidBatches } from './batches/published.ts';
 export { payoutBatch } from './batches/transaction-type.ts';
 export { type CreatedPayment, createPayments, type PaymentRequest, paymentId } from './create-payment.ts';
 export { advanceNonce } from './lanes/advance.ts';
+export { findForgottenLanes } from './lanes/forgotten.ts';
 export { openPayoutLane } from './lanes/open.ts';
 export {
   CURRENCIES,

@@ -14,6 +14,8 @@ export const ACTIVITY_KINDS = [
   'repost',
   'mention',
   'bind',
+  'ban',
+  'unban',
 ] as const;
 
 /**
@@ -22,6 +24,13 @@ export const ACTIVITY_KINDS = [
  */
 export const VOIDING_KINDS = ['void', 'restore', 'second-void'] as const;
 export const isVoiding = (kind: string): kind is (typeof VOIDING_KINDS)[number] => (VOIDING_KINDS as readonly string[]).includes(kind);
+
+/** SQL: the kinds of activities that are decisions of operators about a wallet, and not its actions. No quest counts them. */
+export const DECISIONS = `'void', 'restore', 'second-void', 'ban', 'unban'`;
+/** Returns whether an activity is the beginning or the end of the ban of its wallet. */
+export const isBan = (kind: string): boolean => kind === 'ban' || kind === 'unban';
+/** Returns whether an activity is an action of the wallet, and not a decision of an operator. */
+export const isAction = (kind: string): boolean => !isVoiding(kind) && !isBan(kind);
 
 /**
  * SQL: whether the score of an activity is voided at present.

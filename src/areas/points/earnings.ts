@@ -17,11 +17,16 @@ export interface Player {
   earned: number;
   earnedByGame: Record<string, number>;
   tally: Tally;
+  /** Time of the last score that names a play, ms since 1970; null before it. */
+  lastScoreAt: number | null;
+  /** Time by which the plays of the wallet, up to that score, were longer than the time that passed, ms. */
+  overlapMs: number;
 }
 
 const lock = statement<Player>(
   'lock_players',
-  `select wallet, mode, banned_at is not null as banned, earned_day as "earnedDay", earned, earned_by_game as "earnedByGame", tally
+  `select wallet, mode, banned_at is not null as banned, earned_day as "earnedDay", earned, earned_by_game as "earnedByGame", tally,
+     floor(extract(epoch from last_score_at) * 1000)::float8 as "lastScoreAt", overlap_ms::float8 as "overlapMs"
    from players where wallet = any($1::text[]) order by wallet for no key update`,
 );
 
@@ -85,6 +90,9 @@ export function retakePoints(player: Player, day: number, gameId: string, points
   player.earnedByGame[gameId] = (ownEntry(player.earnedByGame, gameId) ?? 0) + points;
 }
 
+/** Returns the number of a player's accepted scores in a game. */
+export const scoresOf = ({ tally }: Player, mode: Mode, gameId: string): number => ownEntry(tally[mode] ?? {}, gameId)?.scores ?? 0;
+
 /** Returns whether a player's tally has an entry for a game, which the first accepted score creates. */
 export function hasTally({ tally }: Player, mode: Mode, gameId: string): boolean {
   return Object.hasOwn(tally[mode] ?? {}, gameId);
@@ -99,8 +107,10 @@ export function countScores({ tally }: Player, mode: Mode, gameId: string, score
 
 const save = statement(
   'save_earnings',
-  `update players p set earned_day = e.day, earned = e.earned, earned_by_game = e.by_game, tally = e.tally
-   from unnest($1::text[], $2::int[], $3::int[], $4::jsonb[], $5::jsonb[]) as e(wallet, day, earned, by_game, tally) where p.wallet = e.wallet`,
+  `update players p set earned_day = e.day, earned = e.earned, earned_by_game = e.by_game, tally = e.tally,
+     last_score_at = to_timestamp(e.last_score_ms / 1000), overlap_ms = e.overlap_ms
+   from unnest($1::text[], $2::int[], $3::int[], $4::jsonb[], $5::jsonb[], $6::float8[], $7::int8[])
+     as e(wallet, day, earned, by_game, tally, last_score_ms, overlap_ms) where p.wallet = e.wallet`,
 );
 
 /** Saves the earnings and tallies of locked players. */
@@ -112,5 +122,7 @@ export async function saveEarnings(tx: Tx, players: readonly Player[]): Promise<
     players.map((p) => p.earned),
     players.map((p) => JSON.stringify(p.earnedByGame)),
     players.map((p) => JSON.stringify(p.tally)),
+    players.map((p) => p.lastScoreAt),
+    players.map((p) => Math.round(p.overlapMs)),
   ]);
 }

@@ -17,6 +17,7 @@ import {
   wallet,
 } from '#platform/db/columns.ts';
 import type { Tally } from './earnings.ts';
+import { QuestChecksTable } from './quest-check-entities.ts';
 
 /** A row is an action of a wallet, such as a play or a score. The primary key prevents a second activity for the same action. */
 export const ActivitiesTable = defineEntity({
@@ -183,7 +184,7 @@ export const PlayersTable = defineEntity({
     mode: oneOf('regular', 'beta').default('regular'),
     bannedAt: timestamp().nullable(),
     banReason: text().nullable(),
-    /** Time at which every score of the banned wallet was void; null until then, and for a wallet without a ban. */
+    /** Time at which the held scores of the banned wallet were rejected; null until then, and for a wallet without a ban. */
     scoresVoidedAt: timestamp().nullable(),
     /** UTC day number of the last day on which the wallet earned points from games, and these points: in all games, and by game id. */
     earnedDay: integer().default(0),
@@ -191,13 +192,20 @@ export const PlayersTable = defineEntity({
     earnedByGame: jsonb<Record<string, number>>().default('{}'),
     /** Number and points of the accepted scores, by mode and game id. */
     tally: jsonb<Tally>().default('{}'),
+    /** Time of the last score that names a play; null before it. */
+    lastScoreAt: timestamp().nullable(),
+    /** Time by which the plays of the wallet, up to the last score, were longer than the time that passed, ms. */
+    overlapMs: bigint().defaultRaw('0'),
     /** Sum of the beta points that the wallet has converted, and sum of the points that it got for them. */
     convertedBeta: bigint().defaultRaw('0'),
     convertedPoints: bigint().defaultRaw('0'),
     createdAt: timestamp().defaultRaw('app_now()'),
   },
-  checks: checks('converted_beta >= 0', 'converted_points >= 0', 'earned >= 0'),
-  indexes: [index('create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null')],
+  checks: checks('converted_beta >= 0', 'converted_points >= 0', 'earned >= 0', 'overlap_ms >= 0'),
+  indexes: [
+    index('create index players_banned on players (banned_at) where banned_at is not null'),
+    index('create index players_to_void on players (banned_at) where banned_at is not null and scores_voided_at is null'),
+  ],
   triggers: [
     trigger(
       'create trigger players_hide_clips after update of banned_at on players for each row when (((old.banned_at is null) <> (new.banned_at is null))) execute function hide_clips()',
@@ -255,29 +263,6 @@ export const StandingsTable = defineEntity({
     yearBefore: integer().nullable(),
     yearBeforeValue: bigint().nullable(),
   },
-});
-
-/**
- * A row asks the quest area to evaluate quests for a wallet, because something other than a new activity may have met their requirement, or because
- * the token balance of the wallet was not known when the requirement was met.
- */
-export const QuestChecksTable = defineEntity({
-  name: 'QuestChecks',
-  tableName: 'quest_checks',
-  properties: {
-    wallet: wallet().primary(),
-    /** Id of the quest; empty for all quests. */
-    questId: byteText().primary(),
-    /** UTC day number whose windows are evaluated. */
-    day: integer().primary(),
-    /** The requirement may have been met from `firstAt` to `lastAt`. */
-    firstAt: timestamp(),
-    lastAt: timestamp(),
-    askedAt: timestamp().defaultRaw('app_now()'),
-    /** Time of the next attempt. */
-    tryAt: timestamp().defaultRaw('app_now()'),
-  },
-  indexes: [index('create index quest_checks_try_at on quest_checks (try_at)')],
 });
 
 /** Tables of this area. */

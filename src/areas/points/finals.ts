@@ -4,60 +4,8 @@ import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import { listBoards } from './boards/list-boards.ts';
-import { type BoardPositions, boardPositions, type PositionQuery, type PositionRow } from './boards/positions.ts';
-import { BOARD_KINDS, type BoardKind, type BoardScope, boardKindOf, valueParams, valuesSql } from './boards/values.ts';
+import { allValuesSql, BOARD_KINDS, type BoardKind, boardKindOf, valueParams } from './boards/values.ts';
 import { build } from './build.ts';
-
-// Each of the statements below filters by columns of one index, so that PostgreSQL reads only the requested rows. Reading all rows of a period would
-// take a second.
-const countFinals = statement<{ total: number }>(
-  'count_finals',
-  'select position as total from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1',
-);
-const selectFinals = statement<PositionRow>(
-  'select_finals',
-  `select position, rank, wallet, value::float8 as score from finals
-   where board = $1 and period = $2 and bucket = $3 and position between $4 and $5 order by position`,
-);
-const selectPosition = statement<{ position: number; rank: number }>(
-  'select_final_places',
-  'select position, rank from finals where board = $1 and period = $2 and bucket = $3 and wallet = $4',
-);
-
-/** Reads the stored final ranks of a closed period. */
-export async function readFinals(app: App, { board, span, bucket }: BoardScope, queries: readonly PositionQuery[]): Promise<BoardPositions> {
-  const key = [board, span, bucket];
-  const ranges = await Promise.all(
-    queries.map(async (query) => {
-      if ('limit' in query) return [[query.offset + 1, query.offset + query.limit]];
-      const own = (await app.db.query(selectPosition, [...key, query.wallet]))[0];
-      if (!own) return [];
-      return [
-        [own.position - query.reach, own.position + query.reach],
-        [own.rank - 1, own.rank - 1],
-      ];
-    }),
-  );
-  const [total, ...rows] = await Promise.all([
-    app.db.query(countFinals, key),
-    ...ranges.flat().map((range) => app.db.query(selectFinals, [...key, ...range])),
-  ]);
-  return boardPositions(total[0]?.total ?? 0, rows.flat());
-}
-
-const selectSummary = statement<{ participants: number; points: number; topScore: number | null }>(
-  'select_final_summary',
-  `select coalesce((select position from finals where board = $1 and period = $2 and bucket = $3 order by position desc limit 1), 0)::int as participants,
-          coalesce((select points from final_sums where board = $1 and period = $2 and bucket = $3), 0)::float8 as points,
-          (select value from finals where board = $1 and period = $2 and bucket = $3 and position = 1)::float8 as "topScore"`,
-);
-
-/** Reads the size of a board of points in a closed period: its wallets, the sum of their points and the points of the best. */
-export async function readFinalSummary(app: App, board: string, period: Period, bucket: number) {
-  const summary = (await app.db.query(selectSummary, [board, period, bucket]))[0];
-  if (!summary) throw new Error('the statement select_final_summary returned no row');
-  return summary;
-}
 
 const selectClosed = statement<{ stored: boolean }>(
   'select_closed_period',
@@ -115,7 +63,7 @@ function insertFinals(kind: BoardKind, period: Period): Statement<unknown> {
   const rows = `
      insert into finals (board, period, bucket, position, rank, wallet, value)
      select $1::text, '${period}', $2::int, row_number() over (order by value desc, wallet collate "C" desc), rank() over (order by value desc), wallet, value
-     from (${valuesSql(kind, period, true, 2)}) v
+     from (${allValuesSql(kind, period, true, 2)}) v
      where not exists (select 1 from finals where board = $1::text and period = '${period}' and bucket = $2::int)`;
   const withSum = `
      with stored as (${rows} returning value)

@@ -1,6 +1,7 @@
 /** The public API of points: the ledger, standings, activities and the boards in Redis. */
-export { ACTIVITY_KINDS, type Activity, appendActivities, isVoided, isVoiding } from './activities.ts';
+export { ACTIVITY_KINDS, type Activity, appendActivities, DECISIONS, isAction, isBan, isVoided, isVoiding } from './activities.ts';
 export { findWalletsThatPlayed } from './activity-lookup.ts';
+export { isBanned } from './banned.ts';
 export { applyToBoard, boardKeys } from './boards/boards.ts';
 export { rankChanges, readPlaces } from './boards/changes.ts';
 export { type PageRequest, readPage, readRank } from './boards/reader.ts';
@@ -21,6 +22,7 @@ export {
   retakePoints,
   returnPoints,
   saveEarnings,
+  scoresOf,
 } from './earnings.ts';
 export { PlayersTable } from './entities.ts';
 export { appendPoints, COUNTER_SHARDS, LEDGER_CAUSES, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
@@ -37,5 +39,16 @@ export {
 } from './ledger-entries.ts';
 export { choosePlayerMode, ensurePlayer, type PlayerPoints, readPlayerMode, readPlayerPoints, requirePlayer } from './players.ts';
 export { type QuestCheck, recheckQuests, requestQuestChecks } from './quest-checks.ts';
-export { type Best, gameBoard, type Mode, raiseBests, readStandings, readTotals, resetBest, type StandingRow, scheduleRefresh } from './standings.ts';
+export {
+  type Best,
+  gameBoard,
+  type Mode,
+  raiseBests,
+  readStandings,
+  readTotals,
+  refreshStandings,
+  resetBest,
+  type StandingRow,
+  scheduleRefresh,
+} from './standings.ts';
 export { readPointTotals } from './totals.ts';

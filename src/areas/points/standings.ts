@@ -2,6 +2,8 @@ import { refreshBoards } from '#jobs/points.ts';
 import { bucketOf, PERIODS } from '#lib/periods.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { isBanned } from './banned.ts';
+import { listBoards } from './boards/list-boards.ts';
 
 /** Mode that a wallet plays in. Points in regular mode count on public boards. Beta points are counted separately. */
 export type Mode = 'regular' | 'beta';
@@ -34,6 +36,13 @@ const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_befo
 
 /** SQL: the columns of a StandingRow, as numbers. */
 export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
+
+const VALUES = ['total', ...PERIODS.map((p) => `${p}_value`)];
+
+/** SQL: the columns of a StandingRow as boards show them: the values of a banned wallet are 0. */
+export const SHOWN_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) =>
+  VALUES.includes(c) ? `case when ${isBanned('s.wallet')} then 0 else s.${c} end::float8 as ${c}` : `s.${c}::float8 as ${c}`,
+).join(', ')}`;
 
 /** Returns the numbers of the buckets that contain a day, in the order of PERIODS. The statements in this file take these numbers as $1 to $4. */
 export const bucketsOf = (day: number): number[] => PERIODS.map((period) => bucketOf(period, day));
@@ -108,10 +117,10 @@ const selectStandings = statement<StandingRow>(
   'select_standings',
   // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the table was small.
   `select s.* from unnest($1::text[], $2::text[], $3::text[]) as k(board, mode, wallet), lateral (
-     select ${STANDING_COLUMNS} from standings s where s.board = k.board and s.mode = k.mode and s.wallet = k.wallet offset 0) s`,
+     select ${SHOWN_COLUMNS} from standings s where s.board = k.board and s.mode = k.mode and s.wallet = k.wallet offset 0) s`,
 );
 
-/** Reads standings by key. Skips keys without a row. */
+/** Reads standings by key, as boards show them: the values of a banned wallet are 0. Skips keys without a row. */
 export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { board: string; mode: Mode; wallet: string }[]): Promise<StandingRow[]> {
   if (keys.length === 0) return [];
   return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
@@ -144,6 +153,25 @@ const reset = statement<StandingRow>(
  */
 export async function resetBest(tx: Tx, key: { board: string; mode: Mode; wallet: string }, values: readonly number[]): Promise<StandingRow[]> {
   return await tx.query(reset, [key.board, key.mode, key.wallet, ...values]);
+}
+
+const touch = statement<StandingRow>(
+  'touch_standings',
+  // Locks the rows in the order of their boards, like all writers of standings, so that two writers do not deadlock.
+  `with locked as materialized (
+     select board, mode, wallet from standings where board = any($2::text[]) and mode = 'regular' and wallet = $1 order by board for no key update)
+   update standings s set version = s.version + 1 from locked k
+   where s.board = k.board and s.mode = k.mode and s.wallet = k.wallet returning ${STANDING_COLUMNS}`,
+);
+
+/**
+ * Copies all regular standings of a wallet to the boards again, because its ban began or ended.
+ * @returns the standings, with their values as if the wallet were not banned
+ */
+export async function refreshStandings(tx: Tx, wallet: string): Promise<StandingRow[]> {
+  const standings = await tx.query(touch, [wallet, await listBoards(tx)]);
+  await scheduleRefresh(tx, standings);
+  return standings;
 }
 
 const markRefresh = statement(

@@ -24,7 +24,7 @@ import { profileTables } from './entities.ts';
 const RATE_SCALE = 1_000_000n;
 
 /** The result of a conversion. `id` is null when no points were converted. */
-interface ConversionOutcome {
+export interface ConversionOutcome {
   id: string | null;
   wallet: string;
   rate: string;
@@ -56,21 +56,33 @@ export function convertPoints(points: number, rate: string): bigint {
   return (BigInt(points) * BigInt(whole + fraction.padEnd(6, '0'))) / RATE_SCALE;
 }
 
+/** A conversion that an operator requests. */
+interface RequestedConversion {
+  readonly wallet: string;
+  /** Regular points per beta point, a decimal string with at most six decimals. */
+  readonly rate: string;
+}
+
+/** Reads the points of a wallet by mode, and the regular points that a conversion of its beta points gives. */
+export async function readConversion(tx: Tx, { wallet, rate }: RequestedConversion): Promise<{ total: number; betaTotal: number; points: bigint }> {
+  const totals = await readTotals(tx, [{ board: 'global', wallet }]);
+  const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);
+  return { total, betaTotal, points: betaTotal > 0 ? convertPoints(betaTotal, rate) : 0n };
+}
+
 /**
  * Converts all current beta points of a wallet into regular points, which count on all-time boards only. Locks the wallet, so that a concurrent beta
  * score is included completely or left for the next conversion. Does nothing when the result is 0 points.
  * @throws 404 when the wallet never signed in; 409 when it is banned; 400 when the total would exceed the largest exact integer of a JavaScript
  * number
  */
-export async function convertBeta(tx: Tx, { wallet, rate, by }: { wallet: string; rate: string; by: string }): Promise<ConversionOutcome> {
+export async function convertBeta(tx: Tx, { wallet, rate, by }: RequestedConversion & { by: string }): Promise<ConversionOutcome> {
   const open = await openDay(tx);
   const player = (await lockPlayers(tx, [wallet])).get(wallet);
   if (!player) throw fail(404, 'the wallet has never signed in');
   // Rejects a banned wallet. After a ban, a job takes back the points of the wallet's scores, but this job would not take back converted points.
   if (player.banned) throw fail(409, 'wallet must not be banned');
-  const totals = await readTotals(tx, [{ board: 'global', wallet }]);
-  const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);
-  const points = betaTotal > 0 ? convertPoints(betaTotal, rate) : 0n;
+  const { total, betaTotal, points } = await readConversion(tx, { wallet, rate });
   if (points === 0n) return { id: null, wallet, rate, betaPoints: 0, points: 0, betaTotal, total };
   if (BigInt(total) + points > Number.MAX_SAFE_INTEGER) throw fail(400, 'rate must be lower, because the total points would exceed the maximum');
 

@@ -7,6 +7,7 @@ import type { App } from '#platform/app.ts';
 import { peekHolding } from '#platform/solana/token-gate.ts';
 import { countScores, modePointsOf, readHoldings } from './breakdown.ts';
 import { readNewestConversions } from './convert.ts';
+import { readSanctions } from './sanctions.ts';
 import type { BetaPoints, BetaStats, PointsBreakdown, Profile, UserStats } from './schemas.ts';
 
 /** Maximum games in a profile. */
@@ -26,13 +27,14 @@ async function requireHoldings(app: App, wallet: string): Promise<PlayerPoints> 
 
 /** Reads the caller's profile. */
 export async function readProfile(app: App, wallet: string): Promise<z.input<typeof Profile>> {
-  const [holder, { rank, percentile }, token, usdc, reward, links] = await Promise.all([
+  const [holder, { rank, percentile }, token, usdc, reward, links, sanctions] = await Promise.all([
     requireHoldings(app, wallet),
     readRank(app, 'global', { span: 'all', wallet }),
     peekHolding(app, wallet),
     readOwedToWallet(app.db, wallet, 'usdc'),
     readOwedToWallet(app.db, wallet, 'reward'),
     listLinkedAccounts(app.db, wallet),
+    readSanctions(app.db, wallet),
   ]);
   const now = app.clock.now();
   const { total, sources, periods, games } = modePointsOf(holder, 'regular', now);
@@ -47,6 +49,7 @@ export async function readProfile(app: App, wallet: string): Promise<z.input<typ
     linkedAccounts: links.map(({ platform, handle, linkedAt }) => ({ platform, handle, linkedAt: iso(linkedAt) })),
     beta: { enabled: holder.mode === 'beta', points: modePointsOf(holder, 'beta', now).total },
     games: { played: games.length, scores: countScores(games), top: games.slice(0, TOP_GAMES) },
+    sanctions,
   };
 }
 

@@ -1,7 +1,8 @@
 import { choosePlayerMode, type Mode, readPlayerMode } from '#areas/points';
 import { fail } from '#lib/errors.ts';
+import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { convertBeta } from './convert.ts';
+import { convertOrRequest } from './approved-conversion.ts';
 import { readBetaPoints, readBetaStats, readBreakdown, readProfile, readUserStats } from './present.ts';
 import {
   BetaPoints,
@@ -20,9 +21,10 @@ const getProfile = route({
   method: 'get',
   path: '/api/profile',
   auth: 'session',
+  forBanned: true,
   summary: 'Read the caller’s profile',
   description:
-    'Points, rank, pending payments, linked accounts and games. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.',
+    'Points, rank, pending payments, linked accounts, games and sanctions. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.',
   returns: { 200: Profile },
   fails: [],
   handler: async ({ app, wallet }) => reply(200, await readProfile(app, wallet)),
@@ -109,18 +111,24 @@ const getUserStats = route({
   handler: async ({ app, params }) => reply(200, await readUserStats(app, params.wallet)),
 });
 
-const postConvert = route({
+export const postConvert = route({
   method: 'post',
   path: '/api/beta/convert',
   auth: { admin: 'money' },
   summary: 'Convert a wallet’s beta points into regular points',
   description:
-    'Converts all beta points that are not converted yet. The result is rounded down. It counts on all-time boards only, not for a period or an epoch. When the result is 0 points, nothing changes and `id` is null.',
+    'Converts all beta points that are not converted yet. The result is rounded down. It counts on all-time boards only, not for a period or an epoch. When the result is 0 points, nothing changes and `id` is null. ' +
+    'Above the amount in APPROVALS, which counts the points that the token gave on the same day, the response is 202 with an approval, and a second token must approve it.',
   body: ConversionRequest,
-  returns: { 200: ConversionResult },
+  returns: { 200: ConversionResult, 202: ApprovalView },
   fails: [404, 409],
   idempotent: true,
-  handler: async ({ body, admin, once }) => await once(async (tx) => reply(200, await convertBeta(tx, { ...body, by: admin }))),
+  handler: async ({ app, body, admin, once }) =>
+    await once(async (tx) => {
+      const result = await convertOrRequest(app, tx, { ...body, by: admin });
+      if ('converted' in result) return reply(200, result.converted);
+      return reply(202, presentApproval(result.approval), { Location: `/admin/approvals/${result.approval.id}` });
+    }),
 });
 
 /** The routes of profiles, beta mode and points, by caller. */

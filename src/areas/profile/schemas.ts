@@ -52,6 +52,15 @@ const Owed = z
   .strictObject({ amount: BaseUnits.meta({ description: 'Amount, base units.', example: '25000000' }), payments: Count.meta({ example: 1 }) })
   .meta({ id: 'PendingAmount' });
 
+export const Sanction = z
+  .strictObject({
+    type: z.enum(['ban', 'chat-ban', 'chat-mute']).meta({ description: 'ban: from the arcade.', example: 'chat-mute' }),
+    since: Instant,
+    until: Instant.nullable().meta({ description: 'End of a mute; null without an end.' }),
+    reason: z.string().nullable().meta({ example: 'spam' }),
+  })
+  .meta({ id: 'Sanction' });
+
 export const Profile = z
   .strictObject({
     wallet: Wallet,
@@ -87,6 +96,7 @@ export const Profile = z
       scores: Count.meta({ description: 'Accepted scores over all games.', example: 96 }),
       top: games.max(5).meta({ description: 'At most five games, highest best score first.' }),
     }),
+    sanctions: z.array(Sanction).max(3).meta({ description: 'Sanctions in force. `POST /me/appeals` answers one.', example: [] }),
   })
   .meta({ id: 'Profile' });
 

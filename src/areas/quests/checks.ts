@@ -3,8 +3,9 @@ import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type HoldingReading, readRecentHolding } from '#platform/solana/token-gate.ts';
-import { type QuestCompletion, readCompletions, recordCompletions } from './completions.ts';
+import { type QuestCompletion, readCompletions, recordCompletions } from './completions/complete.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
+import { type GateBalances, gateRefusals, readGateBalances } from './gates.ts';
 import { isMet } from './progress.ts';
 import { isOpen, type Quest, questWindow, readQuests } from './rows.ts';
 
@@ -55,17 +56,21 @@ const postponeChecks = statement(
 const keysOf = (checks: readonly Check[]) => [checks.map(({ wallet }) => wallet), checks.map(({ questId }) => questId), checks.map(({ day }) => day)];
 
 /**
- * Completes the quests that the rows of `quest_checks` name, if their requirements are met. First reads the token balances of the wallets from the
- * chain, outside the transaction. While the RPC node does not answer, a completion waits for at most an hour; it counts for the day on which the
- * requirement was met. Idempotent; several processes may call it concurrently.
+ * Completes the quests that the rows of `quest_checks` name, if their requirements and gates are met. First reads the token balances of the wallets
+ * from the chain, outside the transaction. While the RPC node does not answer, a completion waits for at most an hour, or without a limit if a gate
+ * needs the balance; it counts for the day on which the requirement was met. Idempotent; several processes may call it concurrently.
  */
 export async function completeQuests(app: App): Promise<void> {
   for (let i = 0; i < MAX_BATCHES; i++) {
     const due = await app.db.query(selectDue);
     if (due.length === 0) return;
     const unrewarded = await unrewardedGames(app);
-    const holdings = await readHoldings(app, [...new Set(due.map(({ wallet }) => wallet))]);
-    await app.tx((tx) => evaluate(app, tx, due, holdings, unrewarded));
+    const wallets = [...new Set(due.map(({ wallet }) => wallet))];
+    const holdings = await readHoldings(app, wallets);
+    const named = new Set(due.map(({ questId }) => questId));
+    const quests = (await readQuests(app.db)).filter(({ id }) => named.has('') || named.has(id));
+    const balances = await readGateBalances(app, quests, wallets);
+    await app.tx((tx) => evaluate(app, tx, due, { holdings, balances, unrewarded }));
     // If no balance was read, the RPC node is probably down. The next run tries again.
     if (due.length < BATCH_SIZE || (app.config.chain.rewardMint !== null && holdings.size === 0)) return;
   }
@@ -77,19 +82,24 @@ async function readHoldings(app: App, wallets: readonly string[]): Promise<Map<s
   return new Map(readings.flatMap(([wallet, reading]) => (reading ? [[wallet, reading] as const] : [])));
 }
 
-async function evaluate(
-  app: App,
-  tx: Tx,
-  due: readonly Check[],
-  holdings: ReadonlyMap<string, HoldingReading>,
-  unrewarded: ReadonlySet<string>,
-): Promise<void> {
+/** The inputs of `evaluate` that are read before its transaction. */
+interface Inputs {
+  readonly holdings: ReadonlyMap<string, HoldingReading>;
+  readonly balances: GateBalances;
+  readonly unrewarded: ReadonlySet<string>;
+}
+
+async function evaluate(app: App, tx: Tx, due: readonly Check[], { holdings, balances, unrewarded }: Inputs): Promise<void> {
   const open = await openDay(tx);
   const [quests, checks] = await Promise.all([readQuests(tx), tx.query(lockChecks, keysOf(due))]);
   const isReady = ({ wallet, waitedLong }: LockedCheck) => app.config.chain.rewardMint === null || holdings.has(wallet) || waitedLong;
   const met = await selectMet(tx, quests, checks, unrewarded);
-  const ready = met.filter(({ check }) => isReady(check));
-  const waiting = new Set(met.map(({ check }) => check).filter((check) => !isReady(check)));
+  const refusals = await gateRefusals(app, tx, met, balances);
+  // A gate whose balance is not known waits without a limit, because the quest must not be completed without it.
+  const passed = met.filter((_, i) => refusals[i] === null);
+  const ready = passed.filter(({ check }) => isReady(check));
+  const unknown = met.filter(({ check }, i) => refusals[i]?.status === 503 || (refusals[i] === null && !isReady(check)));
+  const waiting = new Set(unknown.map(({ check }) => check));
   await complete(tx, open, ready, holdings);
   await Promise.all([
     tx.query(deleteChecks, keysOf(checks.filter((check) => !waiting.has(check)))),

@@ -1,11 +1,22 @@
-import { type ActivityEvent, type Consumer, type LedgerEntry, type Mode, type OpenDay, recheckQuests, requestQuestChecks } from '#areas/points';
+import {
+  type ActivityEvent,
+  type Consumer,
+  isVoiding,
+  type LedgerEntry,
+  type Mode,
+  type OpenDay,
+  recheckQuests,
+  requestQuestChecks,
+} from '#areas/points';
 import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { cachedHoldings } from '#platform/solana/token-gate.ts';
-import { readCompletions, recordCompletions } from './completions.ts';
+import { readCompletions, recordCompletions } from './completions/complete.ts';
+import { reviewCompletions } from './completions/void.ts';
 import { ProgressEstimates, type WindowEstimates } from './estimates.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
+import { hasGates } from './gates.ts';
 import { countActivities } from './metrics.ts';
 import { activityKeys, isMet, requirementKeys } from './progress.ts';
 import { completionTime, type Quest, questWindow, readQuests } from './rows.ts';
@@ -58,7 +69,8 @@ function findCandidates(
   const found = new Map<string, Candidate>();
   for (const quest of quests) {
     if (quest.definition.task) continue;
-    const keys = requirementKeys(quest.definition.requirement);
+    // Any activity may come after the wallet met a gate, for example by buying tokens.
+    const keys = [...requirementKeys(quest.definition.requirement), ...(hasGates(quest) ? ['any'] : [])];
     for (const [day, wallets] of activityDays) {
       const { key: windowKey, first } = questWindow(quest, day);
       if (day < first) continue;
@@ -128,16 +140,20 @@ async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Act
   // A restored score adds progress, but the estimates do not count it, and `findCandidates` skips it.
   const restored = [...new Set(activities.flatMap(({ kind, wallet }) => (kind === 'restore' ? [wallet] : [])))];
   await recheckQuests(tx, restored);
+  // A quest whose completion became void can be completed again.
+  const decided = [...new Set(activities.flatMap(({ kind, wallet }) => (isVoiding(kind) ? [wallet] : [])))];
+  const reviewed = await reviewCompletions(tx, open, activities, unrewarded);
   const estimates = app.state(estimatesState);
   estimates.beginBatch(next?.batch ?? 0, unrewarded);
-  estimates.forget(restored);
+  estimates.forget(decided);
   const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities, inBeta), estimates), unrewarded);
-  if (completed.length === 0) return [];
+  if (completed.length === 0) return reviewed;
   const holdings = await cachedHoldings(app, [...new Set(completed.map(({ wallet }) => wallet))]);
-  const isReady = ({ wallet }: Candidate) => app.config.chain.rewardMint === null || holdings.has(wallet);
+  // The job checks gates, because their balances are read from the chain.
+  const isReady = ({ wallet, quest }: Candidate) => !hasGates(quest) && (app.config.chain.rewardMint === null || holdings.has(wallet));
   const waiting = completed.filter((one) => !isReady(one)).map(({ wallet, quest, day, at }) => ({ wallet, questId: quest.id, day, at }));
   await requestQuestChecks(tx, waiting);
-  return (await recordCompletions(tx, open, completed.filter(isReady), { holdings })).entries;
+  return [...reviewed, ...(await recordCompletions(tx, open, completed.filter(isReady), { holdings })).entries];
 }
 
 /** The consumer of activities that counts and completes quests. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Instant, line, Slug } from '#lib/scalars.ts';
+import { QuestGates } from './gates.ts';
 import { REPEATS } from './windows.ts';
 
 /** Maximum conditions per requirement, and maximum depth of nested groups. */
@@ -85,6 +86,8 @@ const fields = {
   description: line(1_000).meta({ example: 'Score three times in Star Raiders.' }),
   category: Slug.meta({ example: 'arcade' }),
   requirement: Requirement,
+  /** Absent in definitions that an earlier release stored. */
+  gates: QuestGates.optional(),
   points: z.int().min(1).max(1_000_000).meta({ description: 'Points before the multiplier.', example: 100 }),
   window: z.strictObject({ startsAt: Instant.optional(), endsAt: Instant.optional() }).meta({
     description:
@@ -118,6 +121,7 @@ export const NewQuest = z
     id: Slug.optional().meta({ description: 'Generated when absent.', example: 'three-times-among-the-stars' }),
     description: fields.description.optional(),
     category: fields.category.default('general'),
+    gates: QuestGates.default({}),
     window: fields.window.default({}),
     repeat: fields.repeat.default('once'),
     active: fields.active.default(true),

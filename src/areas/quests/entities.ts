@@ -31,12 +31,17 @@ export const QuestCompletionsTable = defineEntity({
     mode: oneOf('regular', 'beta').primary(),
     /** Version of the quest at the time of the completion. */
     version: integer(),
-    /** Points after the multiplier; 0 when an operator revoked them. */
+    /** Points after the multiplier; 0 when an operator revoked them, or while the completion is void. */
     points: integer(),
+    /** Points that the completion gives again when its requirement is met again; null unless the completion is void. */
+    voidedPoints: integer().nullable(),
+    /** Number of times that the completion became void. */
+    voids: integer().default(0),
     /** Name of the admin token of the operator who recorded the completion; null when the service recorded it. */
     by: text().nullable(),
     at: timestamp(),
   },
+  checks: checks('voided_points >= 0'),
   indexes: [index('create index quest_completions_quest on quest_completions (quest_id, version) include (points)')],
 });
 

@@ -1,8 +1,10 @@
 /** The public API of quests: the activity consumer, the quests that can be completed at present, and the revocation of completions. */
+
 export { announceDueQuests } from './announce.ts';
 export { completeQuests } from './checks.ts';
+export { revokeCompletion } from './completions/void.ts';
 export { questConsumer } from './consumer.ts';
-export { revokeCompletion } from './revoke.ts';
+export { completeApproved } from './routes/approved-completion.ts';
 export { presentQuest, QuestView } from './schemas.ts';
 export { sweepQuests } from './sweeps.ts';
 export { openQuests } from './wallet-quests.ts';

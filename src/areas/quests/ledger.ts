@@ -6,9 +6,9 @@ import type { QuestFactors } from './multiplier.ts';
 interface QuestLedgerRow {
   readonly questId: string;
   readonly window: string;
-  /** Negative in the entry that revokes a completion. */
+  /** Negative in an entry that revokes or voids a completion. */
   readonly points: number;
-  readonly reason: 'quest' | 'revoke';
+  readonly reason: 'quest' | 'revoke' | 'void' | 'restore';
   /** Whether another entry revokes this entry. */
   readonly revoked: boolean;
   /** Reason of the operator who revoked the completion; null for an entry that gave points. */
@@ -16,7 +16,8 @@ interface QuestLedgerRow {
   readonly mode: Mode;
   /** Time of the entry, ISO 8601 in UTC. */
   readonly timestamp: string;
-  readonly factors: QuestFactors;
+  /** Null in an entry that voids or restores a completion. */
+  readonly factors: QuestFactors | null;
 }
 
 const QUEST_ENTRIES_OF_WALLET = `wallet = $1 and kind = 'quest' and source = 'quest'`;

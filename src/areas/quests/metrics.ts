@@ -1,4 +1,4 @@
-import { type ActivityEvent, isVoided, isVoiding } from '#areas/points';
+import { type ActivityEvent, DECISIONS, isAction, isVoided, isVoiding } from '#areas/points';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
@@ -81,7 +81,7 @@ const countVoiding = statement(
 export async function countActivities(tx: Tx, activities: readonly ActivityEvent[]): Promise<void> {
   const voiding = activities.filter(({ kind }) => isVoiding(kind));
   const changes = voiding.map(({ kind }) => (kind === 'restore' ? 1 : -1));
-  const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => !isVoiding(kind))), ({ weekday, kind }) =>
+  const done = Map.groupBy(totalPerDay(activities.filter(({ kind }) => isAction(kind))), ({ weekday, kind }) =>
     kind === 'burn' ? -weekday : weekday,
   );
   // Sends the statements for voids last, because a batch may contain a score and the void of this score. The connection runs statements in the order
@@ -116,7 +116,7 @@ export interface DayRange {
  * SQL condition: activities of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as consumed and adds
  * them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
  */
-const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind not in ('void', 'restore', 'second-void')`;
+const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind not in (${DECISIONS})`;
 
 /** SQL that turns a row with seven array elements, one per weekday, into seven rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;

@@ -1,4 +1,4 @@
-import { type ACTIVITY_KINDS, isVoiding } from '#areas/points';
+import { type ACTIVITY_KINDS, isAction } from '#areas/points';
 import { type Condition, conditionsOf, type Requirement } from './definition.ts';
 
 type ActivityKind = (typeof ACTIVITY_KINDS)[number];
@@ -76,7 +76,7 @@ export const requirementKeys = (requirement: Requirement): string[] =>
  * bind does not extend the streak of the referrer.
  */
 export const activityKeys = (kind: ActivityKind, subject: string): string[] =>
-  isVoiding(kind) ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
+  !isAction(kind) ? [] : [kind, `${kind} ${subject}`, ...(kind === 'bind' ? [] : ['any'])];
 
 /** Returns the longest streak that a requirement asks for, days; 0 when it asks for none. */
 export const maxStreakDays = (requirement: Requirement): number =>
@@ -131,7 +131,7 @@ export const isMet = (requirement: Requirement, facts: QuestFacts): boolean =>
  */
 export function isCounted(condition: Condition, kind: string, subject: string): boolean {
   const counted = KINDS[condition.type];
-  if (counted === 'any') return kind !== 'bind' && !isVoiding(kind);
+  if (counted === 'any') return kind !== 'bind' && isAction(kind);
   return counted === kind && (!('gameId' in condition) || condition.gameId === undefined || condition.gameId === subject);
 }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import type { RuleRefusal } from '#areas/lottery';
 import { PageQuery } from '#lib/paging.ts';
 import { Count, Instant, Points, Slug, Wallet } from '#lib/scalars.ts';
 import { Condition, conditionsOf, QuestDefinition, Requirement } from './definition.ts';
+import { QuestGates } from './gates.ts';
 import { asFactor, bonuses, type MultiplierInputs, maxMultiplier, multiplierOf, type QuestFactors } from './multiplier.ts';
 import { isMet, missing, progressOf, type QuestFacts } from './progress.ts';
 import { QUEST_STATES, type Quest, type QuestVersion } from './rows.ts';
@@ -21,11 +23,13 @@ export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ d
 const publicFields = { id: Slug.meta({ id: 'QuestId', example: ID }), version: Count.min(1), ...described };
 
 /** The public view of a quest. */
-export const QuestView = z.strictObject({ ...publicFields, window: described.window.meta({ example: EXAMPLE_WINDOW }) }).meta({ id: 'Quest' });
+export const QuestView = z
+  .strictObject({ ...publicFields, gates: QuestGates, window: described.window.meta({ example: EXAMPLE_WINDOW }) })
+  .meta({ id: 'Quest' });
 export type QuestView = z.output<typeof QuestView>;
 
 export function presentQuest({ id, version, definition: { active: _, ...definition } }: Quest): QuestView {
-  return { id, version, ...definition };
+  return { id, version, ...definition, gates: definition.gates ?? {} };
 }
 
 const amountOrCount = (description: string, example: number) =>
@@ -45,8 +49,11 @@ export const OwnQuest = z
         }),
       )
       .meta({ description: 'One item per condition, in the order of the requirement.' }),
-    met: z.boolean().meta({ description: 'Whether the whole requirement is met.', example: false }),
-    missing: z.array(z.string()).meta({ description: 'Sentences that say what is missing.', example: ['2 more accepted scores in star-raiders'] }),
+    met: z.boolean().meta({ description: 'Whether the whole requirement and all gates are met.', example: false }),
+    missing: z.array(z.string()).meta({
+      description: 'Sentences that say what is missing, for the requirement and for the gates.',
+      example: ['2 more accepted scores in star-raiders'],
+    }),
     windowKey: z.string().meta({ description: 'Window of this completion: `once`, a UTC day, or an ISO week.', example: 'once' }),
     completed: z.boolean().meta({ description: 'Whether the wallet has completed the quest in this window.', example: false }),
     completedAt: Instant.nullable().meta({ example: null }),
@@ -68,6 +75,7 @@ export function presentOwnQuest(
   quest: Quest,
   window: QuestWindow,
   facts: QuestFacts,
+  gate: RuleRefusal | null,
   completion: { at: number; points: number } | undefined,
 ): OwnQuest {
   const { requirement } = quest.definition;
@@ -77,8 +85,8 @@ export function presentOwnQuest(
       const { have, need } = progressOf(condition, facts);
       return { condition, have: onWire(have), need: onWire(need), met: have >= need };
     }),
-    met: isMet(requirement, facts),
-    missing: missing(requirement, facts),
+    met: isMet(requirement, facts) && gate === null,
+    missing: [...missing(requirement, facts), ...(gate ? [gate.error] : [])],
     windowKey: window.key,
     completed: completion !== undefined,
     completedAt: completion ? iso(completion.at) : null,
@@ -153,13 +161,17 @@ export const QuestEntry = z
   .strictObject({
     questId: publicFields.id,
     window: z.string().meta({ example: 'once' }),
-    points: Points.meta({ description: 'Negative when the entry revokes a completion.', example: 125 }),
-    reason: z.enum(['quest', 'revoke']).meta({ description: 'revoke: an operator took the points of a completion back.', example: 'quest' }),
+    points: Points.meta({ description: 'Negative when the entry revokes or voids a completion.', example: 125 }),
+    reason: z.enum(['quest', 'revoke', 'void', 'restore']).meta({
+      description:
+        'revoke: an operator took the points of a completion back. void: scores were voided, so that the requirement is no longer met. restore: the requirement is met again.',
+      example: 'quest',
+    }),
     revoked: z.boolean().meta({ description: 'Whether an entry with the reason revoke takes these points back.', example: false }),
     note: z.string().nullable().meta({ description: 'Reason of the operator who took the points back; null for other entries.', example: null }),
     mode: z.enum(['regular', 'beta']),
     timestamp: Instant,
-    factors: FactorsView,
+    factors: FactorsView.nullable().meta({ description: 'Null in an entry with the reason void or restore.' }),
   })
   .meta({ id: 'QuestEntry' });
 

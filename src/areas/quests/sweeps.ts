@@ -4,7 +4,7 @@ import { dayNumber } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { readCompletions } from './completions.ts';
+import { readCompletions } from './completions/complete.ts';
 import { conditionsOf } from './definition.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
 import { isMet, maxStreakDays, measuredKinds, needsFollow } from './progress.ts';

@@ -1,13 +1,21 @@
 import { appendPoints, ensurePlayer, type OpenDay, openDay, requestQuestChecks, requirePlayer, scheduleRefresh } from '#areas/points';
 import { findLinkedWallets } from '#areas/social';
-import { fail } from '#lib/errors.ts';
+import { fail, unavailable } from '#lib/errors.ts';
 import { dayNumber } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import type { Queryable } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type HoldingReading, readRecentHolding } from '#platform/solana/token-gate.ts';
-import { type CompletionContext, presentHolding, type QuestAward, type QuestCompletion, readCompletions, recordCompletions } from './completions.ts';
+import {
+  type CompletionContext,
+  presentHolding,
+  type QuestAward,
+  type QuestCompletion,
+  readCompletions,
+  recordCompletions,
+} from './completions/complete.ts';
 import { readFacts } from './facts.ts';
+import { type GateBalances, gateRefusals } from './gates.ts';
 import { readStreaks } from './metrics.ts';
 import type { MultiplierInputs } from './multiplier.ts';
 import { isMet, missing } from './progress.ts';
@@ -29,19 +37,24 @@ export async function openQuests(app: App, only: { task?: boolean; burnEventId?:
   );
 }
 
-/** Reads quests with the progress and completions of a wallet. The progress includes activities that the quest consumer has not counted yet. */
+/**
+ * Reads quests with the progress and completions of a wallet. The progress includes activities that the quest consumer has not counted yet.
+ * @param known the results of `unrewardedGames` and `readGateBalances`
+ */
 export async function readWalletQuests(
+  app: App,
   db: Queryable,
   wallet: string,
   quests: readonly Quest[],
-  unrewarded: ReadonlySet<string>,
+  { unrewarded, balances }: { unrewarded: ReadonlySet<string>; balances: GateBalances },
   at: Date,
 ): Promise<OwnQuest[]> {
   const day = dayNumber(at);
   const queries = quests.map((quest) => ({ wallet, quest, day }));
   const windows = quests.map((quest) => questWindow(quest, day));
-  const [facts, completions] = await Promise.all([
+  const [facts, gates, completions] = await Promise.all([
     readFacts(db, queries, unrewarded, true),
+    gateRefusals(app, db, queries, balances),
     readCompletions(
       db,
       [wallet],
@@ -50,12 +63,13 @@ export async function readWalletQuests(
   ]);
   return quests.flatMap((quest, i) => {
     const [known, window] = [facts[i], windows[i]];
-    return known && window ? [presentOwnQuest(quest, window, known, completions.find({ wallet, questId: quest.id, windowKey: window.key }))] : [];
+    if (!known || !window) return [];
+    return [presentOwnQuest(quest, window, known, gates[i] ?? null, completions.find({ wallet, questId: quest.id, windowKey: window.key }))];
   });
 }
 
 /** Whether wallets hold enough of the reward token; empty when no reward token is configured. */
-type Holdings = ReadonlyMap<string, HoldingReading>;
+export type Holdings = ReadonlyMap<string, HoldingReading>;
 
 /**
  * Reads whether a wallet holds enough of the reward token, as the map that `recordCompletions` needs. Precondition: no open transaction, because this
@@ -81,16 +95,17 @@ export async function readMultiplierInputs(app: App, wallet: string): Promise<Mu
 /**
  * Completes a daily task for today. If the token balance of the wallet cannot be read at the moment, stores a request for the job completeQuests,
  * which completes the task for today as soon as the balance is known.
- * @param known the results of `readHolding` and `unrewardedGames`, read before the transaction
+ * @param known the results of `readHolding`, `unrewardedGames` and `readGateBalances`, read before the transaction
  * @returns the task with its new state; `award` is null while the completion waits for the balance
- * @throws 404 when no open daily task has this id; 400 when the requirement is not met; 409 when the wallet completed the task today; 403 for a
- * banned wallet
+ * @throws 404 when no open daily task has this id; 400 when the requirement or a gate is not met; 503 when a gate cannot be checked; 409 when the
+ * wallet completed the task today; 403 for a banned wallet
  */
 export async function completeTask(
+  app: App,
   tx: Tx,
   wallet: string,
   taskId: string,
-  known: { holdings: Holdings | null; unrewarded: ReadonlySet<string> },
+  known: { holdings: Holdings | null; unrewarded: ReadonlySet<string>; balances: GateBalances },
 ): Promise<{ award: QuestAward | null; task: OwnQuest }> {
   const open = await openDay(tx);
   if ((await ensurePlayer(tx, wallet)).banned) throw fail(403, 'the wallet is banned');
@@ -103,11 +118,13 @@ export async function completeTask(
   const { requirement } = quest.definition;
   if (!facts || !isMet(requirement, facts))
     throw fail(400, `the requirement of the task is not met; missing: ${facts ? missing(requirement, facts).join(', ') : 'all'}`);
+  const [gate] = await gateRefusals(app, tx, [{ wallet, quest }], known.balances);
+  if (gate) throw gate.status === 503 ? unavailable(gate.error, 5) : fail(400, `a gate of the task is not met; missing: ${gate.error}`);
   const { holdings } = known;
   if (!holdings) await requestQuestChecks(tx, [{ wallet, questId: quest.id, day: open.day, at: open.at.getTime() }]);
   const award = holdings && (await completeOne(tx, open, { wallet, quest, windowKey, day: open.day }, { holdings, includeUncounted: true }));
   if (award === undefined) throw done();
-  const [task] = await readWalletQuests(tx, wallet, [quest], known.unrewarded, open.at);
+  const [task] = await readWalletQuests(app, tx, wallet, [quest], known, open.at);
   if (!task) throw new Error('the task could not be read after its completion');
   return { award, task };
 }

@@ -1,50 +1,18 @@
-import { type ActivityEvent, type Consumer, isVoiding, type LedgerEntry, type Mode } from '#areas/points';
+import { type ActivityEvent, type Consumer, isBan, isVoiding } from '#areas/points';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { referralEarned } from './events.ts';
+import { type ReferralChange, type ReferredPlayer, type ReferredScore, type ReferrerDay, ShareCalculator } from './shares.ts';
 import { hasVerifiedScore } from './verification.ts';
 
-/** The referrer's share of a referred wallet's game points, percent. */
-export const SHARE_PERCENT = 10;
-
-/** A referred wallet and its referrer. */
-interface ReferredPlayer {
-  wallet: string;
-  referrer: string;
-  /** Whether the referrer is banned. */
-  banned: boolean;
-  /** Time of the binding, ms since 1970. */
-  boundAt: number;
-  /** Whether the wallet has an accepted score in a game that verifies scores. */
-  verified: boolean;
-}
 const selectReferredPlayers = statement<ReferredPlayer>(
   'select_referred_wallets',
-  `select r.wallet, r.referrer, p.banned_at is not null as banned, (extract(epoch from r.bound_at) * 1000)::float8 as "boundAt",
+  `select r.wallet, r.referrer, p.banned_at is not null as banned, w.banned_at is not null as "walletBanned", (extract(epoch from r.bound_at) * 1000)::float8 as "boundAt",
      r.verified_at is not null as verified
-   from unnest($1::text[]) as k(wallet), lateral (select * from referrals where wallet = k.wallet offset 0) r left join players p on p.wallet = r.referrer`,
+   from unnest($1::text[]) as k(wallet), lateral (select * from referrals where wallet = k.wallet offset 0) r left join players p on p.wallet = r.referrer
+     left join players w on w.wallet = r.wallet`,
 );
 
-/** The current state of a score in the database, with the points of its ledger rows. */
-interface ReferredScore {
-  id: string;
-  /** Whether the score is accepted; false after a void. */
-  accepted: boolean;
-  /** Whether the game of the score verifies scores. */
-  verified: boolean;
-  mode: Mode;
-  /** Points of the score; 0 when the wallet had reached its daily caps. */
-  points: number;
-  rewards: boolean;
-  /** Points that the referrer got for the score. */
-  sharePoints: number;
-  /** Points that the referrer has for the score at present: without a share that was taken back. */
-  netPoints: number;
-  /** Points of the score at present. They may be fewer than `points` if the score was restored. */
-  presentPoints: number;
-  /** Reasons of the ledger rows that took the share back or gave it back. */
-  reversals: string[];
-}
 const selectScores = statement<ReferredScore>(
   'select_scores_of_referred',
   // `offset 0` forces one index lookup per key, even in a plan that PostgreSQL cached while the tables were small.
@@ -86,107 +54,6 @@ const addReferrerDays = statement(
    on conflict (referrer, day) do update set used = d.used + excluded.used, points = d.points + excluded.points`,
 );
 
-/** Changes to the row of a referred wallet. */
-interface ReferralChange {
-  points: number;
-  betaPoints: number;
-  /** Time of the score that verified the wallet; null when a void ended the verification; undefined for no change. */
-  verifiedAt: string | null | undefined;
-  lastScoredAt: string | null;
-}
-/** Amounts to add to the referrer's row of today. `used`: points that count towards the daily cap. */
-interface ReferrerDay {
-  used: number;
-  points: number;
-}
-
-/** Ledger reasons that take a share back and give it back, in the order in which a score gets them. */
-const REVERSALS = ['referral-void', 'referral-restore', 'referral-second-void'] as const;
-
-/** Computes the shares of referrers for a batch of scores, in the order of the batch. Runs no query; the caller passes all inputs. */
-class ShareCalculator {
-  readonly entries: LedgerEntry[] = [];
-  readonly changes = new Map<string, ReferralChange>();
-  readonly days = new Map<string, ReferrerDay>();
-  readonly #cap: number;
-  readonly #used: ReadonlyMap<string, number>;
-
-  constructor(cap: number, used: ReadonlyMap<string, number>) {
-    this.#cap = cap;
-    this.#used = used;
-  }
-
-  /** Adds the share of an accepted score. Ignores a score that was voided after its activity was appended. */
-  addScore(bound: ReferredPlayer, score: ReferredScore, at: number): void {
-    if (!score.accepted) return;
-    const gain = this.#gainOf(bound.wallet);
-    gain.lastScoredAt = new Date(at).toISOString();
-    if (!bound.verified && score.verified) {
-      bound.verified = true;
-      gain.verifiedAt = gain.lastScoredAt;
-    }
-    if (!bound.verified || bound.banned || score.sharePoints > 0) return;
-    const day = this.#dayOf(bound.referrer);
-    const left = Math.max(this.#cap - (this.#used.get(bound.referrer) ?? 0) - day.used, 0);
-    const points = Math.min(Math.floor((Math.min(score.points, score.presentPoints) * SHARE_PERCENT) / 100), left);
-    if (points === 0) return;
-    day.used += points;
-    this.#append(bound, score, 'referral', points);
-  }
-
-  /**
-   * Takes back the share of a voided score, or gives back the share of a restored score, if this was not done before. Ends the verification of a
-   * wallet without another verified score, and verifies it again when such a score is restored.
-   * @param at time of the activity, ms since 1970
-   * @param isVerified whether the wallet has an accepted score in a game that verifies scores
-   */
-  reverse(bound: ReferredPlayer, score: ReferredScore, at: number, isVerified: boolean): void {
-    if (bound.verified && !isVerified) {
-      bound.verified = false;
-      this.#gainOf(bound.wallet).verifiedAt = null;
-    } else if (!bound.verified && score.accepted && score.verified) {
-      bound.verified = true;
-      this.#gainOf(bound.wallet).verifiedAt = new Date(at).toISOString();
-    }
-    if (score.sharePoints === 0) return;
-    const reason = REVERSALS[score.reversals.length];
-    if (reason === undefined || score.accepted !== (reason === 'referral-restore')) return;
-    const restored = bound.banned ? 0 : Math.min(score.sharePoints, Math.floor((score.presentPoints * SHARE_PERCENT) / 100));
-    const points = score.accepted ? restored : -score.netPoints;
-    if (points === 0) return;
-    score.reversals.push(reason);
-    score.netPoints += points;
-    this.#append(bound, score, reason, points);
-  }
-
-  #append(
-    bound: ReferredPlayer,
-    { id, mode, points: scorePoints, rewards }: ReferredScore,
-    reason: 'referral' | (typeof REVERSALS)[number],
-    points: number,
-  ): void {
-    const gain = this.#gainOf(bound.wallet);
-    if (mode === 'regular') {
-      gain.points += points;
-      this.#dayOf(bound.referrer).points += points;
-    } else gain.betaPoints += points;
-    const factors = { referred: bound.wallet, scorePoints, percent: SHARE_PERCENT };
-    this.entries.push({ wallet: bound.referrer, mode, kind: 'referral', reason, source: 'score', sourceId: id, points, rewards, factors });
-  }
-
-  #gainOf(wallet: string): ReferralChange {
-    const gain = this.changes.get(wallet) ?? { points: 0, betaPoints: 0, verifiedAt: undefined, lastScoredAt: null };
-    this.changes.set(wallet, gain);
-    return gain;
-  }
-
-  #dayOf(referrer: string): ReferrerDay {
-    const day = this.days.get(referrer) ?? { used: 0, points: 0 };
-    this.days.set(referrer, day);
-    return day;
-  }
-}
-
 /**
  * Gives each referrer a share of the points of its referred wallets: 10 % of the points of each score, rounded down, up to the referrer's cap per UTC
  * day.
@@ -195,20 +62,24 @@ class ShareCalculator {
  * - A wallet whose verified scores are all voided is no longer verified. The shares of its other scores stay given.
  * - A void takes back the share of its score, but the used part of the daily cap stays used. A restored score gives its share back.
  * - A score that is voided before this consumer receives it gives no share, also after it is restored.
+ * - While a wallet is banned, all its shares are withheld from its referrer. The end of the ban gives them back.
  */
 export const referralConsumer: Consumer = {
   name: 'referrals',
   bit: 1,
   async consume(app, tx, open, activities) {
-    const scored = activities.filter(({ kind }) => kind === 'score' || isVoiding(kind));
+    const scored = activities.filter(({ kind }) => kind === 'score' || isVoiding(kind) || isBan(kind));
     if (scored.length === 0) return [];
     const bindings = await tx.query(selectReferredPlayers, [[...new Set(scored.map(({ wallet }) => wallet))]]);
     const byWallet = new Map(bindings.map((bound) => [bound.wallet, bound]));
     const counting = scored.flatMap((activity) => {
       const bound = byWallet.get(activity.wallet);
-      return bound && activity.at > bound.boundAt ? [{ activity, bound }] : [];
+      return bound && activity.at > bound.boundAt && !isBan(activity.kind) ? [{ activity, bound }] : [];
     });
-    if (counting.length === 0) return [];
+    const decided = scored.flatMap(({ kind, wallet }) =>
+      byWallet.has(wallet) && (isBan(kind) || byWallet.get(wallet)?.walletBanned) ? [wallet] : [],
+    );
+    if (counting.length === 0 && decided.length === 0) return [];
     const voided = new Set(counting.flatMap(({ activity }) => (isVoiding(activity.kind) ? [activity.wallet] : [])));
     const [scores, verified, used] = await Promise.all([
       readScores(tx, counting),
@@ -222,6 +93,7 @@ export const referralConsumer: Consumer = {
       if (activity.kind === 'score') shares.addScore(bound, score, activity.at);
       else shares.reverse(bound, score, activity.at, verified.has(bound.wallet));
     }
+    if (decided.length > 0) await shares.withhold(tx, [...new Set(decided)], open);
     await Promise.all([updateReferredWallets(tx, shares.changes), writeDays(tx, open.day, shares.days)]);
     emitEarnings(tx, byWallet, shares.changes);
     return shares.entries;

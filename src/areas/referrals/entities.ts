@@ -49,6 +49,14 @@ export const ReferralsTable = defineEntity({
     points: bigint().defaultRaw('0'),
     /** The same sum of beta points. */
     betaPoints: bigint().defaultRaw('0'),
+    /** Regular points that are taken from the referrer while the wallet is banned. `points` does not contain them. */
+    withheld: bigint().defaultRaw('0'),
+    /** The part of `withheld` that reward epochs do not count. */
+    withheldRewards: bigint().defaultRaw('0'),
+    /** Beta points that are taken from the referrer while the wallet is banned. `betaPoints` does not contain them. */
+    betaWithheld: bigint().defaultRaw('0'),
+    /** Number of ledger rows that withheld points or gave them back. */
+    withholdings: integer().default(0),
   },
   checks: checks('(referrer) <> (wallet)'),
   indexes: [index('create index referrals_referrer on referrals (referrer, bound_at desc, wallet)')],

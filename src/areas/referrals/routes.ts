@@ -3,10 +3,10 @@ import { PageQuery } from '#lib/paging.ts';
 import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { bindWallet } from './bind.ts';
-import { SHARE_PERCENT } from './consumer.ts';
 import { createLink, findOrCreateLink, MAX_LINKS, type ReferralLink, urlOf } from './links.ts';
 import { getHome } from './page.ts';
 import { BindRequest, ReferralBinding, ReferralLinkView, ReferralStats, ReferralSummary, ReferredWallet } from './schemas.ts';
+import { SHARE_PERCENT } from './shares.ts';
 import { readReferred, readStats, readSummary } from './stats.ts';
 
 const present = (app: App, { code, createdAt }: ReferralLink) => ({ code, url: urlOf(app.config, code), createdAt });

@@ -5,7 +5,7 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { type Approval, needsApproval, requestApproval } from '#platform/auth/approvals.ts';
 import { run } from '#platform/db/query-builder.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from './query-builder.ts';
 import { DEFAULT_RULES, RewardRules } from './rules.ts';
@@ -27,7 +27,22 @@ const lockRules = statement('lock_reward_rules', `select pg_advisory_xact_lock(h
 
 /** Returns the reward rules in force. An epoch keeps the rules that were in force when its row was inserted. */
 export async function readRules(db: Queryable): Promise<StoredRules> {
-  return (await db.query(selectRules, [SETTINGS_NAME]))[0] ?? { rules: DEFAULT_RULES, version: 0 };
+  const stored = (await db.query(selectRules, [SETTINGS_NAME]))[0];
+  // Rules that an earlier release stored do not have all fields.
+  return stored ? { ...stored, rules: { ...DEFAULT_RULES, ...stored.rules } } : { rules: DEFAULT_RULES, version: 0 };
+}
+
+const selectVersion = statement<{ rules: unknown; storedAt: string }>(
+  'select_reward_rules_version',
+  `select value as rules, ${instant('at')} as "storedAt" from settings where name = $1 and version = $2`,
+);
+
+/** Returns a version of the reward rules and the time at which it was stored, or null when the version does not exist. Version 0 has no such time. */
+export async function readRulesVersion(db: Queryable, version: number): Promise<{ rules: RewardRules; storedAt: string | null } | null> {
+  if (version === 0) return { rules: DEFAULT_RULES, storedAt: null };
+  const [row] = await db.query(selectVersion, [SETTINGS_NAME, version]);
+  // A version that was stored before a rule existed gets the default of this rule.
+  return row ? { rules: RewardRules.parse(row.rules), storedAt: row.storedAt } : null;
 }
 
 const isExpected = (version: number, expected: ExpectedVersions): boolean =>

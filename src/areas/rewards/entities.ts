@@ -6,7 +6,6 @@ import {
   checks,
   index,
   integer,
-  jsonb,
   numeric,
   oneOf,
   reference,
@@ -18,7 +17,10 @@ import {
   uuid,
   wallet,
 } from '#platform/db/columns.ts';
+import { RewardImportPagesTable, RewardImportsTable } from './import/entities.ts';
+import { RewardProjectionsTable } from './projection/entities.ts';
 import { ChainRecordTable } from './restores/entities.ts';
+import { RewardAllocationsTable, RewardExclusionsTable } from './review/entities.ts';
 
 /**
  * A row is a reward epoch: the distribution of one UTC day. The first worker that inserts the row creates the epoch. A row is deleted only when its
@@ -46,17 +48,22 @@ export const EpochsTable = defineEntity({
     rulesVersion: integer(),
     /** Version of the allocation formula. */
     formula: smallint(),
-    /** Number of rows of the epoch in `reward_leaves`. */
+    /** Number of the allocation in force, from 1. The next columns describe this allocation; `reward_allocations` has the earlier ones. */
+    allocation: smallint().default(1),
+    /** Number of rows of the allocation in `reward_leaves`. */
     wallets: integer().nullable(),
     /** Sum of the points of all wallets; null for an import, because an import has no points. */
     points: bigint().nullable(),
-    /** Number of the epoch's rows in `reward_leaves` with an amount above 0. */
+    /** Number of the allocation's rows in `reward_leaves` with an amount above 0. */
     leaves: integer().nullable(),
     /** Sum of the amounts of all leaves. `total` and `undistributed` add up to `pool`. */
     total: tokenAmount().nullable(),
     undistributed: tokenAmount().nullable(),
     /** Merkle root of the leaves; null when there are no leaves. */
     root: bytes().nullable(),
+    /** SHA-256 and length of the points file; null for an import, and until the file is stored. */
+    pointsHash: bytes().nullable(),
+    pointsBytes: integer().nullable(),
     createdAt: timestamp().defaultRaw('app_now()'),
     computedAt: timestamp().nullable(),
     committedAt: timestamp().nullable(),
@@ -71,6 +78,13 @@ export const EpochsTable = defineEntity({
     settleRoot: bytes().nullable(),
     settledAt: timestamp().nullable(),
     settleSignature: byteText().nullable(),
+    /** Time before which the root is not signed; null for an epoch without a review. */
+    reviewEndsAt: timestamp().nullable(),
+    /** First change of the exclusions that the allocation in force does not include; null when it includes all changes. */
+    exclusionsChangedAt: timestamp().nullable(),
+    /** Copies of the values in the reward rules, like `pool`. */
+    minPlayDays: smallint().default(0),
+    minAcceptedScores: integer().default(0),
   },
   checks: checks(
     "state = 'computing' or (ROW(wallets, leaves, total, undistributed, computed_at) is not null)",
@@ -82,6 +96,11 @@ export const EpochsTable = defineEntity({
     "state not in ('computed', 'committed', 'expired') or leaves > 0",
     'epoch >= 0',
     'octet_length(root) = 32',
+    'octet_length(points_hash) = 32',
+    'points_bytes > 0',
+    '(points_hash is null) = (points_bytes is null)',
+    "source = 'computed' or points_hash is null",
+    'allocation > 0',
   ),
   indexes: [index('create index epochs_state on epochs (state, epoch)')],
 });
@@ -151,62 +170,38 @@ export const EpochAccountsTable = defineEntity({
     cursorSlot: bigint().defaultRaw('0'),
     /** Value of `claims` when the worker read this transaction. */
     cursorClaims: integer().default(0),
-    /** Counter that grows with each run of the worker in which the account shows more claims than its transaction history. */
+    /** Unused. A later release drops the column, because processes of the previous release read it. */
     gaps: integer().default(0),
   },
   checks: checks('claims >= 0', 'num_nulls(other_root, other_total, other_leaves) = any(array[0, 3])'),
   indexes: [index('create index epoch_accounts_followed on epoch_accounts (epoch) where opened_at is not null and closed_at is null')],
 });
 
-/** A row is an import of rewards, with its outcome. */
-export const RewardImportsTable = defineEntity({
-  name: 'RewardImports',
-  tableName: 'reward_imports',
+/** A row is a claim whose signature is searched in the transaction history of the wallet's token account, from the newest transaction back. */
+export const ClaimSearchesTable = defineEntity({
+  name: 'ClaimSearches',
+  tableName: 'claim_searches',
   properties: {
-    id: uuid().primary(),
-    /** The epoch that is imported. No reference, because the row of the epoch is deleted when the import is refused. */
-    epoch: integer(),
-    /** waiting: a second token must approve the import, and the epoch is not created yet. building: the epoch is being computed. */
-    state: oneOf('waiting', 'building', 'done', 'refused').default('building'),
-    /** SHA-256 of the imported rows in the given order. Each row is hashed as its wallet (32 bytes) followed by its amount (u64, little-endian). */
-    hash: bytes(),
-    /** Root that the caller announced; null when the caller announced none. */
-    root: bytes().nullable(),
-    /** Number of imported rows. */
-    rows: integer(),
-    /** Reason why the import is refused. */
-    reason: text().nullable(),
-    createdAt: timestamp().defaultRaw('app_now()'),
-    decidedAt: timestamp().nullable(),
+    claim: reference(ClaimsTable, 'claim').primary(),
+    /** Finalized slot at which the leaf was claimed. The transaction is in this slot or an earlier one. */
+    slot: bigint(),
+    /** Signature of the oldest transaction that was read; null at the beginning. */
+    before: byteText().nullable(),
+    nextAt: timestamp().defaultRaw('app_now()'),
   },
-  checks: checks("(state in ('waiting', 'building')) = (decided_at is null)", "(state = 'refused') = (reason is not null)"),
-  indexes: [index("create unique index reward_imports_standing on reward_imports (epoch) where state <> 'refused'")],
-});
-
-/** A row is a page of imported rewards. It is deleted when the import is done or refused. */
-export const RewardImportPagesTable = defineEntity({
-  name: 'RewardImportPages',
-  tableName: 'reward_import_pages',
-  properties: {
-    import: reference(RewardImportsTable, 'import').primary(),
-    /** Counts from 0. */
-    page: integer().primary(),
-    /** Comma-separated wallet addresses. */
-    wallets: text(),
-    /** Comma-separated amounts in base units, in the order of the wallets. */
-    amounts: text(),
-  },
+  indexes: [index('create index claim_searches_due on claim_searches (next_at)')],
 });
 
 /**
- * A row is a wallet that has points on the day of an epoch, or that the import of the epoch contains. Rows are never changed or deleted. There is no
- * foreign key, because checking it would cost more than inserting the row.
+ * A row is a wallet of an allocation: it has points on the day of the epoch and is not excluded, or the import of the epoch contains it. Rows are
+ * never changed or deleted. There is no foreign key, because checking it would cost more than inserting the row.
  */
 export const RewardLeavesTable = defineEntity({
   name: 'RewardLeaves',
   tableName: 'reward_leaves',
   properties: {
     epoch: integer().primary(),
+    allocation: smallint().primary().default(1),
     /**
      * Rows with an amount above 0 come first: their index is also the index of their leaf in the tree. They are sorted by wallet address; imported
      * rows keep the order of the import.
@@ -219,7 +214,7 @@ export const RewardLeavesTable = defineEntity({
     amount: numeric('numeric(20,0)'),
   },
   checks: checks('amount >= (0)::numeric', 'index >= 0'),
-  uniques: [{ name: 'reward_leaves_epoch_wallet_key', properties: ['epoch', 'wallet'] }],
+  uniques: [{ name: 'reward_leaves_epoch_allocation_wallet_key', properties: ['epoch', 'allocation', 'wallet'] }],
   triggers: [
     trigger(
       'create trigger reward_leaves_fixed before delete or update or truncate on reward_leaves for each statement execute function refuse_change()',
@@ -227,33 +222,15 @@ export const RewardLeavesTable = defineEntity({
   ],
 });
 
-/** A row caches the rewards that wallets would get if the current day ended now. */
-export const RewardProjectionsTable = defineEntity({
-  name: 'RewardProjections',
-  tableName: 'reward_projections',
-  properties: {
-    /** UTC days since 1970-01-01. */
-    day: integer().primary(),
-    /** Number of ledger rows from which the cached rewards were computed. */
-    entries: bigint(),
-    /** Version of the reward rules with which they were computed. */
-    rulesVersion: integer(),
-    /** Stored form of `Projection` in projection/projection.ts. */
-    projection: jsonb(),
-    /** Duration of the computation, ms. */
-    tookMs: integer(),
-    at: timestamp(),
-  },
-});
-
 /**
- * A row is a part of the Merkle tree of an epoch. Rows are never changed or deleted. Two levels are stored; the other levels are computed from them.
+ * A row is a part of the Merkle tree of an allocation. Rows are never changed or deleted. Two levels are stored; the other levels are computed from them.
  */
 export const RewardTreesTable = defineEntity({
   name: 'RewardTrees',
   tableName: 'reward_trees',
   properties: {
     epoch: integer().primary(),
+    allocation: smallint().primary().default(1),
     /** 0: the leaf hashes, 32 hashes per row. 5: one row with the roots of all chunks of level 0. */
     level: smallint().primary(),
     /** Position of the row in its level, from 0. */
@@ -274,10 +251,13 @@ export const rewardsTables = [
   EpochsTable,
   ClaimsTable,
   EpochAccountsTable,
+  ClaimSearchesTable,
   RewardImportsTable,
   RewardImportPagesTable,
   RewardLeavesTable,
   RewardProjectionsTable,
   RewardTreesTable,
+  RewardAllocationsTable,
+  RewardExclusionsTable,
   ChainRecordTable,
 ] as const;

@@ -11,9 +11,11 @@ const Signature = z.string().min(1).max(100);
 export const epochComputed = event({
   type: 'epoch_computed',
   category: 'rewards',
-  summary: 'The leaves of an epoch are computed. An epoch with leaves is committed to the chain next; an epoch without leaves has the status empty.',
+  summary:
+    'The leaves of an epoch are computed, or computed anew after its exclusions changed. When its review is over, an epoch with leaves is committed to the chain; an epoch without leaves has the status empty.',
   payload: z.strictObject({
     epoch: Count,
+    allocation: Count,
     status: z.enum(['computed', 'empty']),
     leaves: Count,
     total: Amount,

@@ -2,19 +2,32 @@ import type { GaugeReader } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ageSeconds, type GaugeRow, readSamples } from '#platform/observability/metrics/sql-gauges.ts';
 
+/** SQL condition: whether the root of the computed epoch `e` waits for the end of its review. */
+const IN_REVIEW = `coalesce(e.review_ends_at > app_now(), false)`;
+
 const unfinishedEpochs = statement<GaugeRow>(
   'metrics_epochs',
-  `select jsonb_build_object('epoch_unfinished_seconds', coalesce((select ${ageSeconds(`case k.state when 'computed' then computed_at else created_at end`)}
-     from epochs e where e.state = k.state order by epoch limit 1), 0)) as values, jsonb_build_object('state', k.state) as labels
+  `select jsonb_build_object('epoch_unfinished_seconds', coalesce((
+     select max(${ageSeconds(`case k.state when 'computed' then greatest(computed_at, review_ends_at) else created_at end`)})
+     from epochs e where e.state = k.state and not (k.state = 'computed' and ${IN_REVIEW})), 0)) as values, jsonb_build_object('state', k.state) as labels
    from (values ('computing'), ('computed')) as k(state)`,
 );
+const reviews = statement<GaugeRow>(
+  'metrics_epoch_reviews',
+  `select jsonb_build_object('epochs_in_review', count(*) filter (where e.state = 'computed' and ${IN_REVIEW}),
+     'allocation_pending_seconds', coalesce(max(${ageSeconds('e.exclusions_changed_at')}), 0)) as values
+   from epochs e where e.state in ('computed', 'empty')`,
+);
 
-/** Reads the waiting times of the oldest epoch that is being computed and of the oldest computed epoch whose root is not on the chain. */
+/** Reads how long epochs have waited for their leaves, for their root on the chain or for a new allocation, and how many are in review. */
 export const epochGauges: GaugeReader = {
   cacheMs: 5_000,
   gauges: {
     coinop_epoch_unfinished_seconds:
-      'Time for which the oldest epoch has been in the state computing, or computed without its root on the chain, seconds; 0 when no epoch is in the state.',
+      'Longest time for which an epoch has been in the state computing, or computed without its root on the chain after its review, seconds; 0 when no epoch is in the state.',
+    coinop_epochs_in_review: 'Number of computed epochs whose root waits for the end of the review.',
+    coinop_allocation_pending_seconds:
+      'Longest time for which the exclusions of an epoch have changes that its allocation does not include, seconds; 0 when there are none.',
   },
-  read: (app) => readSamples(app, unfinishedEpochs),
+  read: async (app) => [...(await readSamples(app, unfinishedEpochs)), ...(await readSamples(app, reviews))],
 };

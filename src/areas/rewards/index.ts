@@ -4,6 +4,7 @@ export { expireEpochs } from './chain/expire.ts';
 export { followEpochs } from './chain/follow.ts';
 export { epochRoot } from './chain/root.ts';
 export { epochSettle } from './chain/settle.ts';
+export { findClaimSignatures } from './chain/signatures.ts';
 export { claim } from './claims/transaction-type.ts';
 export { putApprovedRules } from './config.ts';
 export { computeEpoch } from './epochs/compute.ts';

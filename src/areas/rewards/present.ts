@@ -16,6 +16,7 @@ export function configView(app: App, { rules, version }: StoredRules): z.input<t
   return {
     version,
     ...rules,
+    reviewHours: app.config.reviewHours,
     mint: app.config.chain.rewardMint,
     formulaVersion: FORMULA,
     distribution: {
@@ -26,6 +27,8 @@ export function configView(app: App, { rules, version }: StoredRules): z.input<t
       rounding:
         'down to whole base units; the remaining units go, one each, to the largest remainders; of equal remainders, to the address that is first in text order',
       dust: 'amounts below dust are not paid and not distributed to other wallets',
+      exclusions:
+        'wallets that are banned, that do not meet minPlayDays or minAcceptedScores, or that an operator excludes before the root is signed get nothing, and their points are not counted; /api/rewards/epoch/{epoch}/exclusions lists them with the reasons',
     },
   };
 }

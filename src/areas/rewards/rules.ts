@@ -34,12 +34,25 @@ export const RewardRules = z
         'Whether the service computes ended days automatically. If false, an ended day is computed only when an operator triggers or imports it.',
       example: true,
     }),
+    minPlayDays: z.int().min(0).max(30).default(0).meta({
+      description:
+        'Minimum number of UTC days, of the 30 days up to the day of the epoch, on which a wallet got points from games. A wallet with fewer days is excluded from the epoch. 0: off.',
+      example: 0,
+    }),
+    minAcceptedScores: z.int().min(0).max(1_000_000).default(0).meta({
+      description:
+        'Minimum number of accepted scores that a wallet has when the epoch is computed. A wallet with fewer scores is excluded from the epoch. 0: off.',
+      example: 0,
+    }),
   })
   .refine((rules) => rules.cap === null || BigInt(rules.cap) >= BigInt(rules.dust), { path: ['cap'], message: 'must be at least dust' });
 export type RewardRules = z.output<typeof RewardRules>;
 
 /** The reward rules in force until an operator sets others. Their version is 0. */
-export const DEFAULT_RULES: RewardRules = { pool: '100000000000', cap: '10000000000', dust: '10000', expiryDays: 90, automatic: true };
+export const DEFAULT_RULES: RewardRules = {
+  ...{ pool: '100000000000', cap: '10000000000', dust: '10000', expiryDays: 90, automatic: true },
+  ...{ minPlayDays: 0, minAcceptedScores: 0 },
+};
 
 /** Converts the amounts in reward rules from text to the numbers that the allocation formula needs. */
 export const allocationRules = ({ pool, cap, dust }: Pick<RewardRules, 'pool' | 'cap' | 'dust'>): Rules => ({

@@ -7,6 +7,7 @@ import { ImportHeader } from './import/distribution.ts';
 import { RewardRules, TokenAmount } from './rules.ts';
 
 const ROOT = '2f7a9c1be0d34455a8d0c6a1f1f0e7b3c9a2d4e6f8091a2b3c4d5e6f70819293';
+const POINTS_HASH = '8c5e1f0a7b3d9264c1a0e5f8b7d6c3a29f1e0d4b6a8c7e5f3d2b1a0c9e8f7d60';
 const WALLET = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -25,7 +26,7 @@ export const WalletPath = z.object({ wallet: Wallet });
 const EpochNumber = Count.meta({ description: 'UTC days since 1970-01-01.', example: 20_777 });
 const Status = z.enum(EPOCH_STATES).meta({
   description:
-    'computing: the leaves are being computed. empty: no wallet is paid, so the epoch is never committed to the chain. computed: leaves and root are final. ' +
+    'computing: the leaves are being computed. empty: no wallet is paid, so the epoch is not committed to the chain. computed: leaves and root are computed; until the root is signed, wallets can be excluded, and leaves and root are computed anew. ' +
     'committed: root and tokens are on the chain, rewards can be claimed. expired: rewards cannot be claimed any more. ' +
     'settled: unclaimed rewards are settled off-chain.',
   example: 'committed',
@@ -34,6 +35,17 @@ const rulesOf = {
   pool: amount('Maximum sum of the amounts of the day.', '100000000000'),
   cap: TokenAmount.nullable().meta({ description: 'Maximum amount of one wallet, base units; null: no maximum.', example: '10000000000' }),
   dust: amount('Minimum amount that is paid.', '10000'),
+};
+const gatesOf = {
+  minPlayDays: Count.meta({
+    description:
+      'Minimum number of UTC days, of the 30 days up to the day of the epoch, on which a wallet got points from games; 0: no minimum. Wallets with fewer days are excluded.',
+    example: 0,
+  }),
+  minAcceptedScores: Count.meta({
+    description: 'Minimum number of accepted scores that a wallet has when the epoch is computed; 0: no minimum. Wallets with fewer are excluded.',
+    example: 0,
+  }),
 };
 const FormulaVersion = z.int().min(1).meta({ description: 'Version of the allocation formula.', example: FORMULA });
 
@@ -60,8 +72,15 @@ export const EpochView = z
     total: TokenAmount.nullable().meta({ description: 'Sum of all leaves, base units.', example: '98765432100' }),
     undistributed: TokenAmount.nullable().meta({ description: 'Part of the pool that is not distributed, base units.', example: '1234567900' }),
     leaves: Count.nullable().meta({ description: 'Number of wallets that are paid.', example: 1_200 }),
-    wallets: Count.nullable().meta({ description: 'Number of wallets with points; for an import, number of wallets in it.', example: 1_311 }),
-    points: Count.nullable().meta({ description: 'Points of all wallets; null for an import.', example: 88_000 }),
+    wallets: Count.nullable().meta({
+      description: 'Number of wallets with points that are not excluded; for an import, number of wallets in it.',
+      example: 1_311,
+    }),
+    points: Count.nullable().meta({ description: 'Points of these wallets; null for an import.', example: 88_000 }),
+    pointsHash: Hash.nullable().meta({
+      description: 'SHA-256 of the file with the points of each wallet by source, in hex; null for an import, and until the file is stored.',
+      example: POINTS_HASH,
+    }),
     ...rulesOf,
     expiryDays: Count.meta({
       description: 'Number of days for which rewards can be claimed after the root of the epoch is on the chain.',
@@ -69,7 +88,21 @@ export const EpochView = z
     }),
     rulesVersion: Count.meta({ description: 'Version of the reward rules that the epoch uses; 0: the default rules.', example: 2 }),
     formulaVersion: FormulaVersion,
-    timestamp: Instant.meta({ description: 'Time at which the epoch was computed; while it is computing, the time at which it was created.' }),
+    ...gatesOf,
+    allocation: Count.meta({
+      description: 'Number of the allocation in force, from 1. Each change of the exclusions leads to a new allocation.',
+      example: 1,
+    }),
+    allocationPending: z.boolean().meta({
+      description: 'Whether the exclusions changed, and the next allocation is being computed.',
+      example: false,
+    }),
+    reviewEndsAt: Instant.nullable().meta({
+      description: 'Time before which the root is not signed; null while the epoch is computing, and for an epoch without a review.',
+    }),
+    timestamp: Instant.meta({
+      description: 'Time at which the allocation in force was computed; while it is computing, the time at which it was created.',
+    }),
     committedAt: Instant.nullable(),
     commitSignature: z.string().nullable().meta({ description: 'Signature of the transaction that put the root on the chain.', example: null }),
     expiresAt: Instant.nullable().meta({
@@ -160,7 +193,7 @@ export const PoolView = z
 
 export const RulesRequest = RewardRules.meta({
   id: 'RewardRulesRequest',
-  example: { pool: '100000000000', cap: '10000000000', dust: '10000', expiryDays: 90, automatic: true },
+  example: { pool: '100000000000', cap: '10000000000', dust: '10000', expiryDays: 90, automatic: true, minPlayDays: 0, minAcceptedScores: 0 },
 });
 
 export const RewardsConfig = z
@@ -171,13 +204,31 @@ export const RewardsConfig = z
     dust: amount('Minimum amount that is paid.', '10000'),
     expiryDays: Count.meta({ description: 'Days for which an epoch can be claimed after its commit to the chain.', example: 90 }),
     automatic: z.boolean().meta({ description: 'Whether the service computes ended days automatically.', example: true }),
+    ...gatesOf,
+    reviewHours: Count.meta({
+      description: 'Hours between the computation of an epoch and the earliest signing of its root, in which operators can exclude wallets.',
+      example: 6,
+    }),
     mint: z.string().nullable().meta({ description: 'Mint of the reward token; null when none is configured.', example: null }),
     formulaVersion: FormulaVersion,
     distribution: z
-      .strictObject({ period: z.literal('day'), share: z.string(), cap: z.string(), rounding: z.string(), dust: z.string() })
+      .strictObject({ period: z.literal('day'), share: z.string(), cap: z.string(), rounding: z.string(), dust: z.string(), exclusions: z.string() })
       .meta({ description: 'Formula that distributes the pool of a day.' }),
   })
   .meta({ id: 'RewardsConfig' });
+
+/** The version of reward rules as a path parameter. */
+export const RulesPath = z.object({
+  version: z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,8})$/, 'must be a version number')
+    .meta({ description: 'The version of the rules; 0: the default rules.', example: '2' }),
+});
+
+/** A version of the reward rules, as it was stored. */
+export const RulesView = RewardsConfig.omit({ mint: true, formulaVersion: true, distribution: true, reviewHours: true })
+  .extend({ storedAt: Instant.nullable().meta({ description: 'Time at which the version was stored; null for the default rules.' }) })
+  .meta({ id: 'RewardRulesVersion' });
 
 export const TriggerRequest = z
   .strictObject({

@@ -85,7 +85,10 @@ export const UnlinkedAccountsTable = defineEntity({
     wallet: wallet(),
     unlinkedAt: timestamp(),
   },
-  indexes: [index('create index unlinked_accounts_unlinked_at on unlinked_accounts (unlinked_at)')],
+  indexes: [
+    index('create index unlinked_accounts_unlinked_at on unlinked_accounts (unlinked_at)'),
+    index('create index unlinked_accounts_wallet on unlinked_accounts (wallet)'),
+  ],
 });
 
 /** Tables of this area. */

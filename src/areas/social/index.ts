@@ -11,4 +11,5 @@ export {
 } from './accounts.ts';
 export { prepareEngagement } from './engagement/deliveries.ts';
 export { findFollowers } from './follows.ts';
+export { unlinkAll } from './link.ts';
 export { purgeExpiredSocial } from './purge-expired.ts';

@@ -2,7 +2,7 @@ import { appendActivities, lockPlayers, recheckQuests } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { type LinkedAccount, linkAccount, type SocialAccount } from './accounts.ts';
+import { type LinkedAccount, linkAccount, listLinkedAccounts, type SocialAccount } from './accounts.ts';
 import { lockAccounts, takePending } from './engagement/pending-engagement.ts';
 import { notification } from './events.ts';
 
@@ -47,6 +47,14 @@ export async function confirmLink(tx: Tx, account: Omit<LinkedAccount, 'linkedAt
     tx.emit(notification, { text: `Your account @${handle} of ${platformName(platform)} is linked to this wallet.` }, wallet);
   }
   return { ...account, linkedAt };
+}
+
+const deleteLinkAttempts = statement('delete_link_attempts', 'delete from link_attempts where wallet = $1');
+
+/** Unlinks all accounts of a wallet, and deletes the links that it started. Idempotent. */
+export async function unlinkAll(tx: Tx, wallet: string): Promise<void> {
+  for (const { platform } of await listLinkedAccounts(tx, wallet)) await tx.query(deleteLinkedAccount, [wallet, platform]);
+  await tx.query(deleteLinkAttempts, [wallet]);
 }
 
 /**

@@ -1,2 +1,2 @@
 /** The public API of wallets: the names with which wallets are shown. */
-export { checkNames, readNames } from './names.ts';
+export { checkNames, chooseName, readNames } from './names.ts';

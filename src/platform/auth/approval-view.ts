@@ -9,7 +9,8 @@ export const ApprovalView = z
   .strictObject({
     approvalId: Id,
     kind: z.enum(APPROVAL_KINDS).meta({
-      description: 'import: an import of an epoch. grant: points for a wallet. limit: pool or cap of the reward rules.',
+      description:
+        'import: an import of an epoch. grant: points for a wallet, a conversion of beta points or the completion of a quest. limit: pool or cap of the reward rules.',
       example: 'import',
     }),
     status: z.enum(APPROVAL_STATES).meta({ description: 'approved: the action was carried out.', example: 'pending' }),

@@ -23,7 +23,8 @@ const DAY_MS = 86_400_000;
 export const AuthEnvironment = {
   /**
    * Amounts above which a second token must approve, per kind: `import:…,grant:…,limit:…`. import: base units that a token imports per day. grant:
-   * points that a token gives per day. limit: pool or cap of the reward rules, base units. A kind without an amount needs no approval.
+   * points that a token gives per day, also by converting beta points and completing quests. limit: pool or cap of the reward rules, base units. A kind
+   * without an amount needs no approval.
    */
   APPROVALS: z.string().default(''),
 };

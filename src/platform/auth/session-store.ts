@@ -73,8 +73,17 @@ function decode(text: string): SessionRecord {
   return { wallet, createdAt: Number(createdAt), extendedAt: Number(extendedAt), expiresAt: Number(expiresAt) };
 }
 
+/**
+ * First characters of the ids of restricted sessions. The id says it, and not the row, so that every process knows it without a read. The key of a
+ * restricted session has another form, so that a process of an earlier release, which knows no restriction, finds no session.
+ */
+const RESTRICTED = 'restricted.';
+
+/** Returns whether a session is restricted: the session of a banned wallet, which may use only the routes that are marked `forBanned`. */
+export const isRestricted = (id: string): boolean => id.startsWith(RESTRICTED);
+
 /** Returns the key of a session: the hash of its id, base64url. PostgreSQL and Redis hold only the hash, so a leaked copy cannot be used to sign in. */
-export const sessionKeyOf = (id: string): string => hash('sha256', id, 'base64url');
+export const sessionKeyOf = (id: string): string => hash('sha256', isRestricted(id) ? `restricted ${id}` : id, 'base64url');
 const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
 
 /** Returns the Redis channel on which the keys of ended sessions are published, separated by spaces, so that every process ends their connections. */
@@ -125,9 +134,12 @@ export async function listSessions(
   return { sessions, total: count?.n ?? 0 };
 }
 
-/** Creates a session for a wallet. The returned id is secret: only the session cookie may contain it. */
-export async function createSession(tx: Tx, wallet: string): Promise<{ id: string; session: SessionRecord }> {
-  const id = randomBytes(32).toString('base64url');
+/**
+ * Creates a session for a wallet. The returned id is secret: only the session cookie may contain it.
+ * @param banned whether the wallet is banned; its session is then restricted until it ends
+ */
+export async function createSession(tx: Tx, wallet: string, { banned }: { banned: boolean }): Promise<{ id: string; session: SessionRecord }> {
+  const id = `${banned ? RESTRICTED : ''}${randomBytes(32).toString('base64url')}`;
   const [session] = await tx.query(insertSession, [bytesOf(sessionKeyOf(id)), wallet]);
   if (!session) throw new Error('the insert of a session returned no row');
   return { id, session };

@@ -5,7 +5,7 @@ import koaSession from 'koa-session';
 import { constantTimeEqual } from '#lib/constant-time-equal.ts';
 import type { App } from '#platform/app.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
-import { isExtensionDue, type SessionRecord, SessionStore } from './session-store.ts';
+import { isExtensionDue, isRestricted, type SessionRecord, SessionStore } from './session-store.ts';
 
 /** Middleware that reads the session of a request. */
 export type SessionMiddleware = (ctx: Koa.Context, next: () => Promise<void>) => Promise<void>;
@@ -25,6 +25,12 @@ const MAX_CACHED_SIGNATURES = 20_000;
 /** Returns the wallet of the request's session, or null. */
 export function walletOf(ctx: Koa.Context): string | null {
   return sessionOf(ctx)?.wallet ?? null;
+}
+
+/** Returns whether the request's session is the restricted session of a banned wallet. */
+export function isRestrictedSession(ctx: Koa.Context): boolean {
+  const id = sessionIdOf(ctx);
+  return id !== null && isRestricted(id);
 }
 
 /** Returns the request's session, or null. */
@@ -57,7 +63,7 @@ export async function endSession(ctx: Koa.Context): Promise<void> {
 }
 
 /**
- * Returns the wallet and the secret id of the session of a WebSocket upgrade request; null without a session. An upgrade request does not pass
+ * Returns the wallet and the secret id of the session of a WebSocket upgrade request; null without a session, and for a restricted session. An upgrade request does not pass
  * through Koa's middleware, so this function runs the session middleware for it.
  */
 export async function sessionOfUpgrade(
@@ -68,7 +74,7 @@ export async function sessionOfUpgrade(
   const ctx = koa.createContext(request, new ServerResponse(request));
   await sessions(ctx, async () => undefined);
   const [wallet, sessionId] = [walletOf(ctx), sessionIdOf(ctx)];
-  return wallet === null || sessionId === null ? null : { wallet, sessionId };
+  return wallet === null || sessionId === null || isRestricted(sessionId) ? null : { wallet, sessionId };
 }
 
 /**

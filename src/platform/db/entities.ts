@@ -123,6 +123,8 @@ export const ChainAttemptsTable = defineEntity({
     priority: oneOf('commitments', 'roots', 'payouts', 'claims').default('claims'),
     /** Fee, lamports, which the spend of `sol` contains; null for an attempt that was signed before fees were stored. */
     fee: bigint().nullable(),
+    /** Ids of further transactions whose effects the attempt has too. */
+    carried: array('uuid').default('{}'),
   },
   checks: checks('(last_valid_height is null) <> (nonce is null)', '(nonce is null) = (nonce_account is null)'),
   uniques: [{ name: 'chain_attempts_signature_key', properties: ['signature'] }],

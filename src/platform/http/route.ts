@@ -160,6 +160,8 @@ export interface AnyRoute {
   readonly returns: Returns;
   /** Error statuses that the handler throws. The framework adds the statuses of authentication, body parsing and dependencies. */
   readonly fails: readonly ErrorStatus[];
+  /** Whether a banned wallet may use the route. Such a wallet can sign in, but only to read its own data, to appeal and to delete its account. */
+  readonly forBanned?: boolean;
   /** Whether the route supports `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /**
@@ -219,7 +221,7 @@ export function errorStatusesOf(route: AnyRoute): ErrorStatus[] {
   if (route.params !== undefined) statuses.add(404);
   if (isUnsafe) statuses.add(413).add(415);
   if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
-  if (token || (isUnsafe && webhook === null)) statuses.add(403);
+  if (token || (isUnsafe && webhook === null) || (route.auth === 'session' && !route.forBanned)) statuses.add(403);
   if (webhook !== null) statuses.add(409).add(429);
   if (route.idempotent) statuses.add(409).add(400);
   return [...statuses].sort((a, b) => a - b);

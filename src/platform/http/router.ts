@@ -6,7 +6,7 @@ import type { App } from '#platform/app.ts';
 import { recordAdminAction, requireAdminToken, requireInternalToken } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { checkOrigin } from '#platform/auth/origin.ts';
-import { type SessionMiddleware, walletOf } from '#platform/auth/sessions.ts';
+import { isRestrictedSession, type SessionMiddleware, walletOf } from '#platform/auth/sessions.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { countDelivery, readDelivery, storeOnce, type VerifiedDelivery } from '#platform/webhooks/receive.ts';
 import { boundedStream, hasBody, isJson, MAX_JSON_BYTES, readJson } from './body.ts';
@@ -80,21 +80,28 @@ function respondWithMethods(router: Router, ctx: Koa.Context): void {
   ctx.status = 204;
 }
 
+const banned = () => fail(403, 'this wallet is banned: it may only read its own data, appeal, and delete its account');
+
 function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
   const { auth } = route;
   if (auth === 'public') return { wallet: null, admin: null };
-  if (auth === 'optional') return { wallet: walletOf(ctx), admin: null };
+  // The session of a banned wallet counts only where a route allows it.
+  if (auth === 'optional') return { wallet: route.forBanned || !isRestrictedSession(ctx) ? walletOf(ctx) : null, admin: null };
   if (auth === 'internal') return { wallet: null, admin: requireInternalToken(app, ctx) };
   if (auth === 'basic') return { wallet: null, admin: requireBasic(app, ctx).name };
   if (auth === 'session') {
     const wallet = walletOf(ctx);
     if (wallet === null) throw fail(401, 'a session is required, sign in first');
+    if (!route.forBanned && isRestrictedSession(ctx)) throw banned();
     return { wallet, admin: null };
   }
   if ('admin' in auth) return { wallet: null, admin: requireAdminToken(app, ctx, auth.admin).name };
   if ('sessionOrAdmin' in auth) {
     const wallet = walletOf(ctx);
-    if (wallet !== null && ctx.get('Authorization') === '') return { wallet, admin: null };
+    if (wallet !== null && ctx.get('Authorization') === '') {
+      if (isRestrictedSession(ctx)) throw banned();
+      return { wallet, admin: null };
+    }
     if (ctx.get('Authorization') === '') throw fail(401, 'a session is required, sign in first');
     return { wallet, admin: requireAdminToken(app, ctx, auth.sessionOrAdmin).name };
   }

@@ -1,4 +1,4 @@
-import { parentPort, Worker } from 'node:worker_threads';
+import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads';
 
 /** The methods of an object that runs in another thread. Each method returns a promise. */
 export type Remote<T> = { readonly [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<Awaited<R>> : never };
@@ -19,9 +19,10 @@ export interface Thread<T> {
 /**
  * Starts a worker thread that serves an object.
  * @param file the module that calls `serve` with the object
+ * @param resourceLimits maximum memory of the thread; a thread that needs more exits, and its calls fail
  */
-export function openThread<T extends object>(file: URL): Thread<T> {
-  const worker = new Worker(file);
+export function openThread<T extends object>(file: URL, resourceLimits: ResourceLimits = {}): Thread<T> {
+  const worker = new Worker(file, { resourceLimits });
   const pending = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   let calls = 0;
   let failure: Error | null = null;

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getApprovals, postApprove, postRefuse } from '#areas/admin/approvals/routes.ts';
+import { postPoints } from '#areas/admin/ledger/routes.ts';
+import { postConvert } from '#areas/profile/routes.ts';
+import { postCompletion } from '#areas/quests/routes/admin.ts';
 import { putConfig } from '#areas/rewards/routes/config.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { DAY, epochOf, randomWallet, setRules } from '#test/support/areas/epochs.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
+import { makeQuest } from '#test/support/areas/quests.ts';
 import { adminOf, createRouteClient } from '#test/support/http/client.ts';
 import { createWallet, send, signIn } from '#test/support/wallet.ts';
 
@@ -155,4 +159,59 @@ test('an import above the pool or the cap needs the confirmation of an admin tok
 test('a token is refused after its last day', async () => {
   const response = await send(t, '/admin/approvals', { headers: { Authorization: `Bearer ${OLD}` } });
   expect(response.status).toBe(403);
+});
+
+const PLAYS = { type: 'plays', count: 5 };
+const selectTotal = `select coalesce(sum(points) filter (where mode = 'regular'), 0)::int as regular, coalesce(sum(points) filter (where mode = 'beta'), 0)::int as beta
+  from ledger where wallet = $1`;
+const totalsOf = async (wallet: string) => (await sql<{ regular: number; beta: number }>(t.app, selectTotal, [wallet]))[0];
+/** Lets the token give points again without an approval, as on a new day. */
+const newDay = () => sql(t.app, 'delete from approval_sums');
+
+test('a conversion of beta points above the configured amount is carried out when another token approves it, unless the beta points changed since', async () => {
+  await newDay();
+  const { wallet } = await signIn(t, createWallet());
+  const giveBeta = (points: number) =>
+    first().ok(postPoints, { params: { wallet }, body: { points, mode: 'beta', rewards: false, reason: 'a test' } });
+  await giveBeta(90);
+  await newDay();
+  // 90 beta points at the rate 2 are 180 points.
+  const asked = await first().call(postConvert, { body: { wallet, rate: '2' } });
+  expect(asked).toMatchObject({ status: 202, body: { kind: 'grant', amount: '180', summary: expect.stringContaining('90 beta points') } });
+  expect(await totalsOf(wallet)).toEqual({ regular: 0, beta: 90 });
+  const idOf = ({ body }: typeof asked) => (body !== null && 'approvalId' in body ? body.approvalId : '');
+  await giveBeta(1);
+  expect(await second().call(postApprove, { params: { id: idOf(asked) } })).toMatchObject({
+    status: 409,
+    body: { error: 'the conversion gives 182 points and not the requested 180 points; request it again' },
+  });
+  await first().ok(postRefuse, { params: { id: idOf(asked) } });
+  const again = await first().call(postConvert, { body: { wallet, rate: '2' } });
+  expect(await second().call(postApprove, { params: { id: idOf(again) } })).toMatchObject({ status: 200 });
+  expect(await totalsOf(wallet)).toEqual({ regular: 182, beta: 0 });
+  // A conversion below the amount needs no approval.
+  await newDay();
+  await giveBeta(10);
+  expect(await first().call(postConvert, { body: { wallet, rate: '2' } })).toMatchObject({ status: 200, body: { points: 20 } });
+});
+
+test('a completion of a quest by an operator above the configured amount is recorded when another token approves it, unless the quest changed since', async () => {
+  await newDay();
+  const { wallet } = await signIn(t, createWallet());
+  const quest = await makeQuest(t, { points: 200, requirement: PLAYS });
+  const complete = () => first().call(postCompletion, { params: { id: quest }, body: { wallet } });
+  const asked = await complete();
+  expect(asked).toMatchObject({ status: 202, body: { kind: 'grant', summary: expect.stringContaining(`completion of the quest ${quest}`) } });
+  expect(await pointsOf(wallet)).toBe(0);
+  const id = asked.body !== null && 'approvalId' in asked.body ? asked.body.approvalId : '';
+  await sql(t.app, 'update quests set version = version + 1 where id = $1', [quest]);
+  expect(await second().call(postApprove, { params: { id } })).toMatchObject({
+    status: 409,
+    body: { error: expect.stringContaining('the quest was changed since the request') },
+  });
+  await sql(t.app, 'update quests set version = version - 1 where id = $1', [quest]);
+  await second().ok(postApprove, { params: { id } });
+  expect(await pointsOf(wallet)).toBe(200);
+  const small = await makeQuest(t, { points: 10, requirement: PLAYS });
+  expect(await first().call(postCompletion, { params: { id: small }, body: { wallet } })).toMatchObject({ status: 200 });
 });

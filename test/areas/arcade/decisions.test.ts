@@ -25,7 +25,7 @@ async function record(wallet: string, score: number, gameId = GAME): Promise<str
   await t.app.tx((tx) => ensurePlayer(tx, wallet));
   const [result] = await processScores(t.app, [
     {
-      ...{ id, wallet, gameId, score, playId: null, durationMs: null, battleId: null, signature: null, idempotencyKey: null },
+      ...{ id, wallet, gameId, score, playId: null, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
       ...{ bodyHash: '0'.repeat(64), at: t.clock.now().toISOString() },
     },
   ]);

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { Game } from '#areas/arcade/games/definition.ts';
+import { DEFAULT_REVIEW } from '#areas/arcade/games/review-rules.ts';
 import { pointsFor } from '#areas/arcade/scores/award.ts';
 import { evaluateSubmission, type Play } from '#areas/arcade/scores/evaluate.ts';
 import type { Submission } from '#jobs/scores.ts';
@@ -16,6 +17,8 @@ const GAME: Game = {
   pointsPer10000: 100,
   caps: { dailyPoints: 1_000, minDurationMs: 5_000, maxDurationMs: 60_000 },
   verification: 'play',
+  maxLivePlays: 1,
+  review: DEFAULT_REVIEW,
 };
 const SUBMISSION: Submission = {
   id: 'score',
@@ -26,27 +29,29 @@ const SUBMISSION: Submission = {
   durationMs: null,
   battleId: null,
   signature: null,
+  replay: null,
   idempotencyKey: null,
   bodyHash: '',
   at: START.toISOString(),
 };
-const PLAY: Play = { id: 'a play', wallet: 'a wallet', gameId: 'a-game', mode: 'regular', startedAt: START };
+const PLAY: Play = { id: 'a play', wallet: 'a wallet', gameId: 'a-game', mode: 'regular', startedAt: START, endedAt: null };
 
 interface Situation {
   game?: Partial<Game>;
   caps?: Partial<Game['caps']>;
   submission?: Partial<Submission>;
   play?: Partial<Play> | null;
-  heartbeats?: Parameters<typeof evaluateSubmission>[3];
+  heartbeats?: Parameters<typeof evaluateSubmission>[2]['heartbeats'];
+  replay?: Parameters<typeof evaluateSubmission>[2]['replay'];
   /** Time from the start of the play to the submission, ms. */
   elapsedMs?: number;
 }
 
 /** Returns `accepted`, the reasons of a held score, or the error of a refused score. */
-function evaluate({ game, caps, submission, play = {}, heartbeats, elapsedMs = 10_000 }: Situation): string {
+function evaluate({ game, caps, submission, play = {}, heartbeats, replay, elapsedMs = 10_000 }: Situation): string {
   const whole = { ...GAME, ...game, caps: { ...GAME.caps, ...caps } };
   const row = play === null ? undefined : { ...PLAY, ...play };
-  const found = evaluateSubmission(whole, { ...SUBMISSION, ...submission }, row, heartbeats, new Date(START.getTime() + elapsedMs));
+  const found = evaluateSubmission(whole, { ...SUBMISSION, ...submission }, { play: row, heartbeats, replay }, new Date(START.getTime() + elapsedMs));
   if (found.verdict === 'refused') return found.error;
   return found.verdict === 'held' ? `held: ${found.reasons.join('; ')}` : 'accepted';
 }
@@ -72,7 +77,7 @@ test('a score needs a play of the same wallet in the same game', () => {
 });
 
 test('a play lasts at least the minimum, and at most the maximum plus two seconds', () => {
-  expect(evaluate({ elapsedMs: 4_999 })).toBe('playId must name a play that lasted at least 5000 ms');
+  expect(evaluate({ elapsedMs: 4_999 })).toBe('playId must name a play that lasted longer: no play of this game ends so soon');
   expect(evaluate({ elapsedMs: 5_000 })).toBe('accepted');
   expect(evaluate({ elapsedMs: 62_000 })).toBe('accepted');
   expect(evaluate({ elapsedMs: 62_001 })).toBe('playId must name a play that began at most 60 seconds ago');
@@ -80,7 +85,7 @@ test('a play lasts at least the minimum, and at most the maximum plus two second
 
 test('a reported duration is at least the minimum, and at most two seconds longer than the play', () => {
   const withDuration = (durationMs: number) => evaluate({ submission: { durationMs } });
-  expect(withDuration(4_999)).toBe('durationMs must be at least 5000 in this game');
+  expect(withDuration(4_999)).toBe('durationMs must be longer: no play of this game ends so soon');
   expect(withDuration(5_000)).toBe('accepted');
   expect(withDuration(12_000)).toBe('accepted');
   expect(withDuration(12_001)).toBe('durationMs must not be longer than the play');
@@ -89,12 +94,12 @@ test('a reported duration is at least the minimum, and at most two seconds longe
 test('a score above the limit per second is held, and a duration below one second counts as one second', () => {
   const withRate = (scorePerSec: number, submission: Partial<Submission> = {}) => evaluate({ caps: { scorePerSec }, submission });
   expect(withRate(10)).toBe('accepted');
-  expect(withRate(9.9)).toBe('held: the score is 10 per second, above the limit of 9.9');
+  expect(withRate(9.9)).toBe('held: the score per second of the play is above the limit of the game');
   // The reported duration of 5 s counts, not the 10 s of the play.
-  expect(withRate(10, { durationMs: 5_000 })).toBe('held: the score is 20 per second, above the limit of 10');
+  expect(withRate(10, { durationMs: 5_000 })).toBe('held: the score per second of the play is above the limit of the game');
   const short = { caps: { minDurationMs: 0, scorePerSec: 100 }, elapsedMs: 200 };
   expect(evaluate(short)).toBe('accepted');
-  expect(evaluate({ ...short, submission: { score: 101 } })).toBe('held: the score is 101 per second, above the limit of 100');
+  expect(evaluate({ ...short, submission: { score: 101 } })).toBe('held: the score per second of the play is above the limit of the game');
 });
 
 test('a broken session refuses the score, and a doubtful session holds it together with other doubts', () => {
@@ -103,7 +108,7 @@ test('a broken session refuses the score, and a doubtful session holds it togeth
   expect(evaluate({ heartbeats: { verdict: 'held', reason } })).toBe('held: silence');
   expect(evaluate({ heartbeats: { verdict: 'ok' } })).toBe('accepted');
   expect(evaluate({ heartbeats: { verdict: 'held', reason }, caps: { scorePerSec: 1 } })).toBe(
-    'held: silence; the score is 10 per second, above the limit of 1',
+    'held: silence; the score per second of the play is above the limit of the game',
   );
 });
 

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { evaluateHeartbeats } from '#areas/arcade';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { allowLivePlays } from '#test/support/areas/arcade.ts';
 import { FAST_TIMING, realDelay, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
@@ -16,6 +17,7 @@ let second: TestApi;
 const clients: SessionClient[] = [];
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
+  await allowLivePlays(t, 'star-raiders');
   player = await signIn(t);
 });
 beforeEach(async () => {

@@ -23,14 +23,16 @@ const countPlays = statement<{ plays: number; activities: number }>(
 const count = async (wallet: string) => (await t.app.db.query(countPlays, [wallet]))[0];
 
 test('POST /game/{id}/play starts a play, counts it and appends an activity', async () => {
-  const response = await play(player, 'block-cascade');
+  const response = await play(player, 'gem-drop');
   expect(response.status).toBe(201);
   const receipt = await jsonOf(response, PlayReceipt);
   expect(receipt).toEqual({
     playId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/),
-    gameId: 'block-cascade',
+    gameId: 'gem-drop',
     startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     heartbeatUrl: null,
+    seed: null,
+    simulation: null,
   });
   const rows = await t.app.db.query(
     statement<{ game_id: string; amount: number }>(
@@ -39,8 +41,8 @@ test('POST /game/{id}/play starts a play, counts it and appends an activity', as
     ),
     [receipt.playId],
   );
-  expect(rows).toEqual([{ game_id: 'block-cascade', amount: 0 }]);
-  expect(await (await send(t, '/game/block-cascade/stats')).json()).toMatchObject({ totalPlays: 1 });
+  expect(rows).toEqual([{ game_id: 'gem-drop', amount: 0 }]);
+  expect(await (await send(t, '/game/gem-drop/stats')).json()).toMatchObject({ totalPlays: 1 });
 });
 
 test('a game with heartbeat verification returns a heartbeat URL with the public address', async () => {
@@ -49,13 +51,13 @@ test('a game with heartbeat verification returns a heartbeat URL with the public
 });
 
 test('a play requires a session, an existing game and an allowed origin', async () => {
-  expect((await send(t, '/game/block-cascade/play', { method: 'POST' })).status).toBe(401);
+  expect((await send(t, '/game/gem-drop/play', { method: 'POST' })).status).toBe(401);
   for (const id of ['nowhere', 'referral', 'Not_An_Id']) {
     const unknown = await play(player, id);
     expect([unknown.status, await unknown.json()]).toEqual([404, { error: expect.stringMatching(/^no such (?:game|resource: id must .+)$/) }]);
   }
-  expect((await play(player, 'block-cascade', { Origin: 'https://evil.test' })).status).toBe(403);
-  expect((await player.fetch('/game/block-cascade/play', { json: { extra: 1 } })).status).toBe(400);
+  expect((await play(player, 'gem-drop', { Origin: 'https://evil.test' })).status).toBe(403);
+  expect((await player.fetch('/game/gem-drop/play', { json: { extra: 1 } })).status).toBe(400);
 });
 
 test('two concurrent requests with the same idempotency key start one play', async () => {
@@ -71,7 +73,7 @@ test('two concurrent requests with the same idempotency key start one play', asy
 test('the same idempotency key starts a separate play per game and per wallet', async () => {
   const [a, b] = [await signIn(t), await signIn(t)];
   const key = { 'Idempotency-Key': 'shared' };
-  const receipts = await Promise.all([play(a, 'star-raiders', key), play(a, 'block-cascade', key), play(b, 'star-raiders', key)]);
+  const receipts = await Promise.all([play(a, 'star-raiders', key), play(a, 'gem-drop', key), play(b, 'star-raiders', key)]);
   const ids = await Promise.all(receipts.map(async (receipt) => (await jsonOf(receipt, PlayReceipt)).playId));
   expect(new Set(ids).size).toBe(3);
 });
@@ -83,14 +85,14 @@ test('a wallet can start at most 200 plays without a score within an hour, even 
     `insert into plays (id, wallet, game_id, started_at) select gen_random_uuid(), $1, 'token-pusher', app_now() - interval '50 minutes' from generate_series(1, 190)`,
   );
   await t.app.tx((tx) => tx.query(fill, [eager.wallet]));
-  const answers = await Promise.all(Array.from({ length: 20 }, () => play(eager, 'block-cascade')));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => play(eager, 'gem-drop')));
   expect(answers.filter((answer) => answer.status === 201)).toHaveLength(10);
   const refused = answers.find((answer) => answer.status === 429);
   const retryAfter = Number(refused?.headers.get('Retry-After'));
   expect(retryAfter).toBeGreaterThan(500);
   expect(retryAfter).toBeLessThanOrEqual(600);
   expect(await count(eager.wallet)).toEqual({ plays: 200, activities: 10 });
-  expect((await play(player, 'block-cascade')).status).toBe(201);
+  expect((await play(player, 'gem-drop')).status).toBe(201);
 
   // A play with a score does not count for the limit.
   const use = statement(
@@ -99,8 +101,8 @@ test('a wallet can start at most 200 plays without a score within an hour, even 
      select gen_random_uuid(), wallet, game_id, 1, id, '', 1, 1, 0, false, 'accepted', 'regular', 1, app_now() from plays where wallet = $1 limit 1`,
   );
   await t.app.tx((tx) => tx.query(use, [eager.wallet]));
-  expect((await play(eager, 'block-cascade')).status).toBe(201);
-  expect((await play(eager, 'block-cascade')).status).toBe(429);
+  expect((await play(eager, 'gem-drop')).status).toBe(201);
+  expect((await play(eager, 'gem-drop')).status).toBe(429);
 });
 
 test('counting a wallet’s plays without a score uses index-only scans', async () => {

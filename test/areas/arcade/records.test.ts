@@ -45,7 +45,7 @@ test('each record’s hash covers the previous hash, a salt and the record’s c
   const second = await append(who, {});
   expect(second).toMatchObject({ sequence: 2, previousHash: first.hash, hash: hashOf(first.hash, second.salt, '{}') });
   expect(second.salt).not.toBe(first.salt);
-  const elsewhere = await (await who.fetch('/game/block-cascade/record', { json: {} })).json();
+  const elsewhere = await (await who.fetch('/game/gem-drop/record', { json: {} })).json();
   expect(elsewhere).toMatchObject({ sequence: 1, previousHash: ZEROS });
 });
 
@@ -213,7 +213,7 @@ test('the limit of records per minute is exact, and the 429 has a Retry-After', 
   // A repeated request gets its stored response; a refused request stored nothing; other games and wallets have their own limits.
   const accepted = answers.findIndex(({ status }) => status === 201);
   expect((await post(who, { i: accepted }, { 'Idempotency-Key': String(accepted) })).status).toBe(201);
-  expect((await who.fetch('/game/block-cascade/record', { json: {} })).status).toBe(201);
+  expect((await who.fetch('/game/gem-drop/record', { json: {} })).status).toBe(201);
   expect((await post(await signIn(t), {})).status).toBe(201);
   await moveOn(61_000);
   expect((await append(who, {})).sequence).toBe(MAX_RECORDS.minute + 1);

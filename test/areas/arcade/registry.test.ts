@@ -43,8 +43,9 @@ test('GET /config/games lists the seeded games by id, without secrets', async ()
   const listed = z.array(GameSummary).parse(JSON.parse(text));
   expect(listed.length).toBeGreaterThanOrEqual(8);
   expect(listed.map((g) => g.id)).toEqual(listed.map((g) => g.id).sort());
-  expect(new Set(listed.map((g) => g.verification))).toEqual(new Set(['none', 'play', 'heartbeat']));
-  expect(listed.find((g) => g.id === 'star-raiders')).toEqual({
+  expect(new Set(listed.map((g) => g.verification))).toEqual(new Set(['none', 'play', 'heartbeat', 'replay']));
+  expect(listed.find((g) => g.id === 'token-pusher')?.proves).toHaveLength(2);
+  expect(listed.find((g) => g.id === 'star-raiders')).toMatchObject({
     id: 'star-raiders',
     name: 'Star Raiders',
     category: 'shooter',
@@ -62,7 +63,7 @@ test('GET /config/normalization returns the rules of every game and the daily ca
   expect(config.dailyPointsCap).toBe(1_234);
   expect(new Set(config.games.map((g) => g.normalization.method))).toEqual(new Set(['linear', 'log', 'piecewise']));
   expect(config.games.find((g) => g.id === 'token-pusher')).toMatchObject({ rewards: false, verification: 'none', pointsPer10000: 50 });
-  expect(config.games.find((g) => g.id === 'star-raiders')).toMatchObject({ rewards: true, caps: { dailyPoints: 5_000, scorePerSec: 500 } });
+  expect(config.games.find((g) => g.id === 'star-raiders')).toMatchObject({ rewards: true, caps: { dailyPoints: 5_000, maxDurationMs: 1_800_000 } });
 });
 
 test('seeding again fills nothing', async () => {
@@ -78,6 +79,8 @@ test('PUT /admin/games/{id} answers 201 for a new game, 200 with a new version f
     version: 1,
     ...game(),
     caps: { dailyPoints: 500, minDurationMs: 0, maxDurationMs: 21_600_000 },
+    maxLivePlays: 1,
+    review: { perfectFrom: 9_900, repeatedScores: 4, overlapSec: 600, newcomerScores: 5, maxHeldPerWallet: 20 },
     rewards: true,
     hasSecret: false,
   });
@@ -161,7 +164,7 @@ test('an invalid game is refused with an error that names the field and its rule
   }
   const refusals: [string, unknown, string][] = [
     ['/admin/games/x', game({ extra: 1 }), 'extra is not a known field'],
-    ['/admin/games/x', game({ verification: 'vibes' }), 'verification must be one of none, play, heartbeat'],
+    ['/admin/games/x', game({ verification: 'vibes' }), 'verification must be one of none, play, heartbeat, replay'],
     [
       '/admin/games/x',
       game({ caps: { dailyPoints: 1, minDurationMs: 5_000, maxDurationMs: 5_000 } }),
@@ -194,10 +197,10 @@ test('PUT /admin/cabinets/{id} creates and changes cabinets and honours If-Match
   expect([created.status, created.headers.get('ETag')]).toEqual([201, '"1"']);
   expect(await created.json()).toEqual({ id: 'by-the-door', ...body, status: 'normal', possessedBy: null, version: 1 });
   expect((await put('/admin/cabinets/by-the-door', body)).headers.get('ETag')).toBe('"1"');
-  const moved = await put('/admin/cabinets/by-the-door', { ...body, gameId: 'block-cascade' }, { 'If-Match': '"1"' });
+  const moved = await put('/admin/cabinets/by-the-door', { ...body, gameId: 'gem-drop' }, { 'If-Match': '"1"' });
   expect([moved.status, moved.headers.get('ETag')]).toEqual([200, '"2"']);
   expect((await put('/admin/cabinets/by-the-door', body, { 'If-Match': '"1"' })).status).toBe(412);
-  expect((await cabinets()).find((c) => c.id === 'by-the-door')).toMatchObject({ gameId: 'block-cascade', version: 2 });
+  expect((await cabinets()).find((c) => c.id === 'by-the-door')).toMatchObject({ gameId: 'gem-drop', version: 2 });
 });
 
 test('an invalid cabinet is refused', async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sql } from '#test/support/areas/boards.ts';
 import { sendRaw } from '#test/support/http/framework.ts';
 import { FAST_TIMING, failedUpgrade, realDelay, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
 import { jsonOf } from '#test/support/http/json.ts';
@@ -85,12 +86,12 @@ test('an invalid upgrade gets an error response', async () => {
     [{ playId: '', cookie }, 400, 'playId is required and must be a UUID in lower case'],
     [{ playId: 'seven', cookie }, 400, 'playId is required and must be a UUID in lower case'],
     [{ playId, cookie, game: 'nowhere' }, 404, 'no such game'],
-    [{ playId, cookie, game: 'block-cascade' }, 404, 'playId must name a play that you started in this game'],
+    [{ playId, cookie, game: 'gem-drop' }, 404, 'playId must name a play that you started in this game'],
     [{ playId: unused, cookie }, 404, 'playId must name a play that you started in this game'],
     [{ playId, cookie: stranger.cookie }, 404, 'playId must name a play that you started in this game'],
     [{ playId, cookie, game: 'a/b' }, 404, 'no such resource'],
     [
-      { playId: await start(player, 'block-cascade'), cookie, game: 'block-cascade' },
+      { playId: await start(player, 'gem-drop'), cookie, game: 'gem-drop' },
       409,
       'the game does not verify scores by heartbeat, so its plays have no sessions',
     ],
@@ -186,6 +187,8 @@ test('a silent session is closed', async () => {
 });
 
 test('a session is closed when its play is over', async () => {
+  // The wallet has no newer play, which would have ended this one.
+  await sql(t.app, 'delete from plays where wallet = $1', [player.wallet]);
   const playId = await start();
   const shift = statement('test_shift_play', `update plays set started_at = app_now() - interval '30 minutes' + interval '300 ms' where id = $1`);
   await t.app.tx((tx) => tx.query(shift, [playId]));

@@ -46,7 +46,7 @@ test('states are separate per wallet and per game', async () => {
   const [a, b] = [await signIn(t), await signIn(t)];
   await put(a, { of: 'a' });
   expect((await read(b)).state).toBeNull();
-  expect((await read(a, '/game/block-cascade/state')).state).toBeNull();
+  expect((await read(a, '/game/gem-drop/state')).state).toBeNull();
 });
 
 test('If-None-Match with the current version gets 304', async () => {

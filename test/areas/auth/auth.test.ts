@@ -4,7 +4,7 @@ import bs58 from 'bs58';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { countRows, verifyText } from '#test/support/sign-in.ts';
-import { createWallet, requestNonce, type SignInInput, send, signIn, signInText } from '#test/support/wallet.ts';
+import { cookiesOf, createWallet, requestNonce, type SignInInput, send, signIn, signInText } from '#test/support/wallet.ts';
 
 let t: TestApp;
 beforeAll(async () => {
@@ -59,7 +59,7 @@ test('a wallet signs in with the text and gets a session cookie that /me accepts
   const response = await verifyText(t, wallet, await requestNonce(t));
   expect(response.status).toBe(200);
   const body = (await response.json()) as { wallet: string; expiresAt: string };
-  expect(body).toEqual({ wallet: wallet.address, expiresAt: expect.any(String) });
+  expect(body).toEqual({ wallet: wallet.address, expiresAt: expect.any(String), banned: false });
   const me = await signIn(t, wallet);
   const answer = await me.fetch('/me');
   expect(answer.status).toBe(200);
@@ -114,13 +114,21 @@ test('of twenty concurrent sign-ins with one nonce, one succeeds', async () => {
   expect(await countRows(t, 'sessions', 'wallet = $1', [wallet.address])).toBe(1);
 });
 
-test('a banned wallet cannot sign in', async () => {
+test('a banned wallet can sign in to read its own data, and every other route refuses its session', async () => {
   const wallet = createWallet();
   await signIn(t, wallet);
   await t.app.tx((tx) => tx.em.execute('update players set banned_at = app_now() where wallet = ?', [wallet.address]));
   const response = await verifyText(t, wallet, await requestNonce(t));
-  expect(response.status).toBe(403);
-  expect(await response.json()).toEqual({ error: 'publicKey must not be a banned wallet' });
+  expect([response.status, await response.json()]).toMatchObject([200, { banned: true }]);
+  const headers = { Cookie: cookiesOf(response) };
+  for (const path of ['/me', '/me/sessions', '/me/scores', '/me/appeals', '/api/profile']) {
+    expect([path, (await send(t, path, { headers })).status]).toEqual([path, 200]);
+  }
+  const refused = await send(t, '/chat/message', { headers, json: { text: 'hello' } });
+  const error = 'this wallet is banned: it may only read its own data, appeal, and delete its account';
+  expect([refused.status, await refused.json()]).toEqual([403, { error }]);
+  expect((await send(t, '/auth/logout', { headers, json: {} })).status).toBe(200);
+  expect((await send(t, '/me', { headers })).status).toBe(401);
 });
 
 test.each<[string, string, Record<string, unknown>]>([

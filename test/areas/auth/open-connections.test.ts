@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { OwnSession } from '#areas/auth/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { allowLivePlays } from '#test/support/areas/arcade.ts';
 import { asAdmin } from '#test/support/areas/quests.ts';
 import { testRedisUrl } from '#test/support/database.ts';
 import { FAST_TIMING, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
@@ -23,6 +24,7 @@ const streams: SseClient[] = [];
 const sockets: SessionClient[] = [];
 beforeAll(async () => {
   t = await startTestApp({ workers: false });
+  await allowLivePlays(t, 'star-raiders');
   other = await startApi(t.env, TIMING);
 });
 afterEach(() => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { banWallet, findGame, voidBannedScores } from '#areas/arcade';
+import { banWallet, findGame } from '#areas/arcade';
 import { appendScoreActivities } from '#areas/arcade/scores/activities.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
 import { admitScores, advanceBattles, battleConsumer } from '#areas/battles';
@@ -286,7 +286,6 @@ test('the scores of a banned wallet do not count in its battles', async () => {
   await score(b, id, 100);
   await consume();
   await banWallet(t.app, a, 'a test');
-  await voidBannedScores(t.app, a);
   expect(await battles.submit(t.app, [battles.submission(t.app, { wallet: a, battleId: id, score: 1 })])).toMatchObject({ status: 403 });
   await advanceClock(t, 301);
   await advanceBattles(t.app);

@@ -144,7 +144,7 @@ test('a delivery with a wrong signature is 401, and a body that is no JSON objec
 test('messages above an author’s rate limit are not stored, and other authors are not affected', async () => {
   const author = { id: 'spammer', handle: 'spammer' };
   const verdicts = await Promise.all(Array.from({ length: 25 }, (_, i) => verdictOn(t, bridged({ author, text: `buy ${i}` }))));
-  const tooMany = 'the author sends too many messages: at most 20 requests are accepted in 10 s, try again later';
+  const tooMany = 'the chat takes no more messages: at most 20 requests are accepted in 10 s, try again later';
   expect(verdicts.filter(({ state }) => state === 'worked').length).toBe(20);
   expect(verdicts.filter(({ verdict }) => verdict === tooMany).length).toBe(5);
   expect(await verdictOn(t, bridged())).toEqual(worked('stored'));

@@ -25,7 +25,7 @@ const until = (expected: Partial<ChatStatus>, at?: { url: string }) => retryUnti
 test('the status is ok in a chat without messages', async () => {
   expect(await status()).toEqual({
     ...{ status: 'ok', takesMessages: true, checks: { database: 'ok', redis: 'ok' }, activeRound: null, currentRound: null },
-    ...{ messagesLastMinute: 0, lastMessageAt: null, streamLagMs: 0, stuckRounds: 0 },
+    ...{ messagesLastMinute: 0, lastMessageAt: null, streamLagMs: 0, stuckRounds: 0, slowModeSec: 0 },
   });
 });
 
@@ -73,7 +73,7 @@ test('without the database messages are 503 and the status is down', async () =>
   try {
     expect(await status(api)).toEqual({
       ...{ status: 'down', takesMessages: false, checks: { database: 'failed', redis: 'ok' }, activeRound: null, currentRound: null },
-      ...{ messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null },
+      ...{ messagesLastMinute: null, lastMessageAt: null, streamLagMs: null, stuckRounds: null, slowModeSec: null },
     });
   } finally {
     await api.close();

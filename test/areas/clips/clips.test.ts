@@ -70,9 +70,31 @@ test.each([
   ['a GIF signature alone', Buffer.from('GIF89a')],
   ['an ftyp box that is too short', Buffer.from('00000008667479706973', 'hex')],
   ['an empty file', Buffer.alloc(0)],
+  ['a GIF without an image', Buffer.from('47494638396101000100800000ffffff0000003b', 'hex')],
+  ['a GIF that ends within an image', gif().subarray(0, -4)],
+  ['a GIF with bytes after its end', Buffer.concat([gif(), Buffer.from('<script>')])],
 ])('%s is refused with 415', async (_type, file) => {
   expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe('415 the content of file must be one of video/mp4, video/webm, image/gif');
 });
+
+const header = Buffer.from('00000020667479706d703432000000006d70343269736f6d6176633169736f32', 'hex');
+test.each([
+  ['an MP4 header alone', header, 'video/mp4'],
+  ['an MP4 header before a page', Buffer.concat([header, Buffer.from('<!doctype html><script>alert(1)</script>'.repeat(20))]), 'video/mp4'],
+  ['an MP4 that was cut off before its frame', mp4().subarray(0, 400), 'video/mp4'],
+  ['a WebM header alone', ebml('webm'), 'video/webm'],
+  ['a WebM that was cut off before its frame', webm().subarray(0, 200), 'video/webm'],
+  ['an MP4 whose table of frames claims more than the file has', tableBomb(), 'video/mp4'],
+])('%s is refused with 415, because it is no complete video', async (_name, file, type) => {
+  expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe(`415 file must be a complete ${type} with a video track`);
+});
+
+/** Returns an MP4 whose box `stts` (times of the frames) announces four thousand million entries. */
+function tableBomb(): Buffer {
+  const file = mp4();
+  file.writeUInt32BE(0xffffffff, file.indexOf('stts') + 8);
+  return file;
+}
 
 test.each<[string, Form]>([
   ['400 file is required and must be a file', { gameId: GAME }],

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { appendPoints, closeEndedPeriods, LEDGER_CAUSES, openDay, readPage, readRank } from '#areas/points';
-import { readFinals } from '#areas/points/finals.ts';
+import { readFinals } from '#areas/points/shown-finals.ts';
 import { parseDay } from '#lib/periods.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';

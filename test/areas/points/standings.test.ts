@@ -212,6 +212,7 @@ test('the factors of a ledger entry are stored with it', async () => {
 
 const playerOf = (change: Partial<Player> = {}): Player => ({
   ...{ wallet: 'a', mode: 'regular', banned: false, earnedDay: 10, earned: 0, earnedByGame: {}, tally: {} },
+  ...{ lastScoreAt: null, overlapMs: 0 },
   ...change,
 });
 

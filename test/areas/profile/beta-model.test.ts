@@ -3,6 +3,7 @@ import { voidScore } from '#areas/arcade/scores/decide.ts';
 import { choosePlayerMode, closeEndedPeriods, ensurePlayer, gameBoard, type Mode, readPage, rebuildBoard, refreshBoards } from '#areas/points';
 import { convertBeta, modePointsOf, readHoldings } from '#areas/profile';
 import { pointsOfDay } from '#areas/rewards/epochs/snapshot.ts';
+import { selectExcluded } from '#areas/rewards/review/exclusions.ts';
 import { bucketOf, dayNumber, PERIODS, type Period } from '#lib/periods.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
@@ -164,7 +165,7 @@ class History {
         .filter(([, points]) => points > 0)
         .sort(([a], [b]) => (a < b ? -1 : 1));
       const found = await this.t.app.tx(async (tx) => {
-        const pages = await Array.fromAsync(pointsOfDay(tx, day));
+        const pages = await Array.fromAsync(pointsOfDay(tx, day, selectExcluded(day, 1)));
         return pages.flatMap(({ wallets, values }) => {
           const points = values.split(',').map(Number);
           return wallets.split(',').map((wallet, i) => [wallet, points[i]]);

@@ -86,6 +86,7 @@ test('a profile contains points, rank, balances, pending payments, links, games 
         { gameId: 'constructor', best: 2_000, scores: 1, points: 20 },
       ],
     },
+    sanctions: [],
   });
   expect(rank.score).toBe(profile.points.total);
 });

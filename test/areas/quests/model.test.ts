@@ -188,7 +188,10 @@ test('progress and points equal those of a reference model, over days, voids and
       expect({ step, n, have: own?.progress.map(({ have }) => have) }).toEqual({ step, n, have: model?.progress(n, first, last, day).have });
     }
   }
-  for (const [wallet, model] of models) expect(Object.keys(await earned(t.app, wallet)).sort()).toEqual(Object.keys(model.earned).sort());
-  for (const [wallet, model] of models) expect(await earned(t.app, wallet)).toEqual(model.earned);
+  for (const [wallet, model] of models) {
+    // The third part of a cause numbers the voids of a completion, and their ends.
+    const given = Object.entries(await earned(t.app, wallet)).filter(([cause]) => cause.split(':').length === 2);
+    expect(Object.fromEntries(given)).toEqual(model.earned);
+  }
   expect(await t.app.tx(openDay)).toMatchObject({ day });
 });

@@ -170,7 +170,7 @@ test('games without rewards count only in conditions that name them', async () =
   expect((await ownQuest(player, any))?.missing).toEqual(['1 more accepted score in games that earn rewards']);
 });
 
-test('voided scores are subtracted, the best score is recomputed, and completions stay', async () => {
+test('voided scores are subtracted, the best score is recomputed, and completions that rest on them are voided', async () => {
   const player = visitor(t);
   const done = await makeQuest(t, one({ type: 'bestScore', atLeast: 9_000 }));
   const open = await makeQuest(
@@ -190,8 +190,8 @@ test('voided scores are subtracted, the best score is recomputed, and completion
   await act(t.app, { kind: 'void', wallet: player.wallet, gameId: 'alpha', amount: -9_000, sourceId: second });
   await consume(t.app);
   expect((await ownQuest(player, open))?.progress).toMatchObject([{ have: 1 }, { have: 4_000 }]);
-  expect(await ownQuest(player, done)).toMatchObject({ completed: true, pointsAwarded: 100 });
-  expect(await earned(t.app, player.wallet)).toEqual({ [`${done}:once`]: 100 });
+  expect(await ownQuest(player, done)).toMatchObject({ completed: false, pointsAwarded: null });
+  expect(await earned(t.app, player.wallet)).toEqual({ [`${done}:once`]: 100, [`${done}:once:1`]: -100 });
   // A score and its void are in one batch.
   const third = randomUUID();
   await score(player.wallet, 9_999, 'alpha', third);

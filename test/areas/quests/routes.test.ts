@@ -25,6 +25,12 @@ const errorOf = async (answer: Promise<Response>) => {
 };
 const post = (json: unknown, headers: Record<string, string> = {}) => asAdmin(t, '/quests', { json, headers });
 
+test('a gate must name a token that is configured', async () => {
+  const answer = await post({ ...quest, gates: { minTokenBalance: { amount: '1', mint: 'reward' } } });
+  const error = 'gates.minTokenBalance.mint must not be reward, because this token is not configured';
+  expect([answer.status, await answer.json()]).toMatchObject([400, { error }]);
+});
+
 test('a quest that an operator creates is publicly listed', async () => {
   const created = await post({ ...quest, id: 'first', category: 'arcade', window: { startsAt: '2020-01-01T00:00:00.000Z' } });
   const shown = {
@@ -34,6 +40,7 @@ test('a quest that an operator creates is publicly listed', async () => {
     description: 'A quest',
     category: 'arcade',
     requirement: PLAY,
+    gates: {},
     points: 100,
     window: { startsAt: '2020-01-01T00:00:00.000Z' },
     repeat: 'once',

@@ -95,5 +95,5 @@ test('no proof is returned when the stored tree does not have the root of the ep
 });
 
 test('rewards can be claimed for 90 days unless the rules say otherwise', () => {
-  expect(RewardRules.parse({ pool: '5' })).toEqual({ pool: '5', cap: null, dust: '0', expiryDays: 90, automatic: true });
+  expect(RewardRules.parse({ pool: '5' })).toMatchObject({ pool: '5', cap: null, dust: '0', expiryDays: 90, automatic: true });
 });

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { createPayments, readPayment } from '#areas/payouts';
+import { checkOpening } from '#areas/rewards/claims/token-accounts.ts';
+import { newId } from '#lib/ids.ts';
 import { statement } from '#platform/db/sql.ts';
+import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import {
@@ -64,6 +67,38 @@ test('a claim opens the wallet’s first token account, and its rent counts agai
   expect((await requestClaim(player, epoch)).status).toBe(200);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(MINIMUM);
   expect((await spent()) - before).toBe(rent);
+});
+
+test('the service opens the token account only of a wallet with accepted scores on enough days', async () => {
+  const { tokenAccounts } = t.app.config.chain;
+  expect(tokenAccounts).toMatchObject({ minDays: 0, minScores: 0 });
+  const app = {
+    ...t.app,
+    config: { ...t.app.config, chain: { ...t.app.config.chain, tokenAccounts: { ...tokenAccounts, minDays: 2, minScores: 3 } } },
+  };
+  const { wallet } = await newClaimant(t, { tokenAccount: false });
+  const check = () => checkOpening(app, { id: newId(), wallet, amount: MINIMUM }, t.chain.keys.rewardMint.publicKey.toBase58(), rent);
+  const play = (day: number, status: string) =>
+    sql(
+      t.app,
+      `insert into scores (id, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at)
+       values (gen_random_uuid(), $1, 'alpha', 1, '', 1, 1, 0, false, $3, 'regular', $2, app_now())`,
+      [wallet, day, status],
+    );
+  const refused = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST[1] } };
+  expect(await check()).toMatchObject(refused);
+  for (const [day, status] of [
+    [20_000, 'accepted'],
+    [20_000, 'accepted'],
+    [20_000, 'accepted'],
+    [20_001, 'voided'],
+    [20_002, 'held'],
+  ] as const) {
+    await play(day, status);
+  }
+  expect(await check()).toMatchObject(refused);
+  await play(20_003, 'accepted');
+  expect(await check()).toBeNull();
 });
 
 test('a token account that the wallet closed is not opened again by the next claim', async () => {

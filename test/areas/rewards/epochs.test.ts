@@ -66,7 +66,7 @@ test('an epoch distributes the pool by points, and its leaf file contains all in
   const root = Buffer.from(rootOf(tree)).toString('hex');
   const points = sums.reduce((sum, own) => sum + own.points, 0);
   const base = { epoch: DAY, source: 'computed', formulaVersion: 1, pool: '1000000', cap: '2500', dust: '700', points, root };
-  const figures = { wallets: 700, leaves: paid.length, total: String(total), undistributed: String(1_000_000n - total) };
+  const figures = { allocation: 1, wallets: 700, leaves: paid.length, total: String(total), undistributed: String(1_000_000n - total) };
   expect(header).toEqual({ ...base, ...figures });
   expect(epoch).toMatchObject({
     ...base,
@@ -96,11 +96,11 @@ test('merkletreejs accepts the proof of each leaf, and a wallet without a leaf h
   }
 });
 
-test('proofs and leaf files are immutable, and a request with a matching ETag gets 304', async () => {
+test('proofs and leaf files are revalidated while the allocation can change, and a request with a matching ETag gets 304', async () => {
   const { lines } = await leavesOf(t, DAY);
   for (const path of [proofPath(DAY, lines[0]?.wallet ?? ''), `/api/rewards/epoch/${DAY}/leaves`]) {
     const first = await send(t, path);
-    expect([first.status, first.headers.get('Cache-Control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+    expect([first.status, first.headers.get('Cache-Control')]).toEqual([200, 'no-cache']);
     await first.arrayBuffer();
     const again = await send(t, path, { headers: { 'If-None-Match': first.headers.get('ETag') ?? '' } });
     expect([again.status, await again.text()]).toEqual([304, '']);
@@ -170,7 +170,7 @@ test('a computed epoch emits epoch_computed with its result', async () => {
   const rows = await sql<{ payload: unknown }>(t.app, `select payload from outbox where type = 'epoch_computed' order by id`);
   const [epoch, , empty] = rows.map(({ payload }) => payload);
   const { root, leaves, total, undistributed } = await epochOf(t, DAY);
-  expect(epoch).toEqual({ epoch: DAY, status: 'computed', leaves, total, undistributed, root });
+  expect(epoch).toEqual({ epoch: DAY, allocation: 1, status: 'computed', leaves, total, undistributed, root });
   expect(empty).toMatchObject({ epoch: DAY + 2, status: 'empty', root: null, total: '0' });
 });
 

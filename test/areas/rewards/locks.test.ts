@@ -93,7 +93,7 @@ async function newOpenEpoch() {
   const [row] = await sql<FollowedEpoch>(
     t.app,
     `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, e.root, e.total::text, e.leaves, a.claimed::text, a.cursor,
-       a.cursor_slot::float8 as cursor_slot, a.gaps, 0 as unread, false as "isOther", false as ended from epoch_accounts a join epochs e on e.epoch = a.epoch where a.epoch = $1`,
+       a.cursor_slot::float8 as cursor_slot, 0 as unread, false as "isOther", false as ended from epoch_accounts a join epochs e on e.epoch = a.epoch where a.epoch = $1`,
     [made.epoch],
   );
   if (!row) throw new Error('the account of the epoch is missing');

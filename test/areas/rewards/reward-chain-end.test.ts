@@ -113,7 +113,7 @@ test('an epoch whose settlement is requested during its computation is settled a
   const root = 'cd'.repeat(32);
   await t.app.tx(async (tx) => {
     await tx.query(compute, [408, Buffer.from(root, 'hex')]);
-    await onComputed(tx, { epoch: 408, state: 'computed', leaves: 1, total: '11', undistributed: '0', root, settleRequested: true });
+    await onComputed(tx, { epoch: 408, allocation: 1, state: 'computed', leaves: 1, total: '11', undistributed: '0', root, settleRequested: true });
   });
   await untilEpoch(t, 408, 'settled');
   expect(await settle(408)).toMatchObject({ status: 200, body: { epochs: [{ epoch: 408, status: 'settled' }] } });

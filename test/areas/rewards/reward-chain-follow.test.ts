@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { followEpochs } from '#areas/rewards';
+import { findClaimSignatures, followEpochs } from '#areas/rewards';
 import { statement } from '#platform/db/sql.ts';
 import { parseAddress, type Signer } from '#platform/solana/primitives.ts';
 import { transferLamports } from '#platform/solana/system-program.ts';
@@ -207,6 +207,7 @@ test('a history with more signatures than one RPC response contains is read comp
   const last = await claimFinally(epoch, [2]);
   await retryUntilPass(async () => {
     await followEpochs(t.app);
+    await findClaimSignatures(t.app);
     expect(await claimed(505)).toEqual([
       [0, 'claimed', first],
       [2, 'claimed', last],

@@ -53,7 +53,7 @@ async function player(reward: bigint, of: Pick<TestApp, 'url'> = t): Promise<Sig
   return { ...(await signIn(of, walletOf(keys))), keys };
 }
 const holds = (who: SignedIn) => jsonOf(who.fetch('/eligibility'), Eligibility);
-const play = (who: SignedIn, headers: Record<string, string> = {}) => who.fetch('/game/block-cascade/play', { method: 'POST', headers });
+const play = (who: SignedIn, headers: Record<string, string> = {}) => who.fetch('/game/gem-drop/play', { method: 'POST', headers });
 const answerOf = async (response: Response) => ({ status: response.status, ...((await response.json()) as object) });
 const TOO_LITTLE = () => ({
   status: 403,
@@ -76,9 +76,9 @@ test('a wallet below the minimum balance cannot start a play; other endpoints wo
   expect(await answerOf(await play(poor))).toEqual(TOO_LITTLE());
   expect(await holds(poor)).toMatchObject({ eligible: false, tokenBalance: '999' });
   expect(await jsonOf(poor.fetch('/me'), Me)).toMatchObject({ eligible: false, tokenBalance: '999' });
-  expect((await poor.fetch('/game/block-cascade/state', { method: 'PUT', json: { level: 3 } })).status).toBe(200);
-  expect((await poor.fetch('/game/block-cascade/record', { json: { run: 1 } })).status).toBe(201);
-  expect((await poor.fetch('/game/block-cascade/rank')).status).toBe(200);
+  expect((await poor.fetch('/game/gem-drop/state', { method: 'PUT', json: { level: 3 } })).status).toBe(200);
+  expect((await poor.fetch('/game/gem-drop/record', { json: { run: 1 } })).status).toBe(201);
+  expect((await poor.fetch('/game/gem-drop/rank')).status).toBe(200);
 });
 
 test('a wallet without a token account has the balance 0', async () => {
@@ -89,7 +89,7 @@ test('a wallet without a token account has the balance 0', async () => {
 
 test('the session is checked before the balance', async () => {
   expect((await send(t, '/eligibility')).status).toBe(401);
-  expect((await send(t, '/game/block-cascade/play', { method: 'POST' })).status).toBe(401);
+  expect((await send(t, '/game/gem-drop/play', { method: 'POST' })).status).toBe(401);
   const poor = await player(0n);
   expect((await poor.fetch('/game/nowhere/play', { method: 'POST' })).status).toBe(404);
 });

@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_ADMIN_TOKEN } from '#dev/stack/system.ts';
+import { MODULE_PATH } from '#games/block-cascade/build.ts';
 import { TEST_GAME } from '#test/support/areas/arcade.ts';
 import type { JsonInit } from '#test/support/wallet.ts';
 import { type Client, type ClientResponse, newKey } from './client.ts';
-import { GAME, ignoreAbandoned, type LoadContext, TASK, TICKET_PRICE } from './players.ts';
+import { GAME, ignoreAbandoned, type LoadContext, REPLAYED_GAME, TASK, TICKET_PRICE } from './players.ts';
 import type { Random } from './random.ts';
 
 const PRIZES = ['5000000', '3000000', '2000000'];
@@ -15,10 +17,11 @@ export function adminRequest<T>(client: Client, path: string, { headers, ...init
   return client.request<T>(path, { ...init, headers: all });
 }
 
-/** Creates the game and the quests. @throws on any error response, because no faults are active yet */
+/** Creates the games and the quests. @throws on any error response, because no faults are active yet */
 export async function createContent(client: Client): Promise<void> {
   const wanted: [string, JsonInit][] = [
     [`/admin/games/${GAME}`, { method: 'PUT', json: TEST_GAME }],
+    [`/admin/games/${REPLAYED_GAME}`, { method: 'PUT', json: TEST_GAME }],
     [
       '/quests',
       { json: { id: TASK, title: 'A play', requirement: { type: 'plays', count: 1, gameId: GAME }, points: 10, repeat: 'daily', task: true } },
@@ -29,6 +32,18 @@ export async function createContent(client: Client): Promise<void> {
     const { status, body } = await adminRequest(client, path, init);
     if (status >= 300) throw new Error(`${path} returned ${status} ${JSON.stringify(body)}`);
   }
+  await registerReplays(client);
+}
+
+/** Uploads the simulation of Block Cascade and sets it as the verification of the game. */
+async function registerReplays(client: Client): Promise<void> {
+  const path = `/admin/games/${REPLAYED_GAME}`;
+  const uploaded = await adminRequest<{ hash: string }>(client, `${path}/simulation?ticksPerSecond=60&maxTicks=10800&instructionsPerTick=20000`, {
+    ...{ method: 'PUT', headers: { 'Content-Type': 'application/wasm' }, body: await readFile(MODULE_PATH) },
+  });
+  const game = { ...TEST_GAME, verification: 'replay', simulation: uploaded.body.hash };
+  const { status, body } = await adminRequest(client, path, { method: 'PUT', json: game });
+  if (status >= 300) throw new Error(`${path} returned ${status} ${JSON.stringify(body)}`);
 }
 
 /** Runs chat rounds, one after the other, until the load ends. */

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { playAsBot } from '#games/block-cascade/bot.ts';
+import { MODULE_PATH } from '#games/block-cascade/build.ts';
 import { form, mp4 } from '#test/support/areas/clips.ts';
 import { standardHeaders } from '#test/support/http/webhook.ts';
 import { Client, newKey, RequestAbandoned } from './client.ts';
@@ -9,6 +12,8 @@ import type { WalletChain } from './wallet-chain.ts';
 
 /** Id of the game that the players play. */
 export const GAME = 'chaos-game';
+/** Id of the game whose scores are verified by replay. Its simulation is Block Cascade. */
+export const REPLAYED_GAME = 'chaos-cascade';
 /** A daily task that one play completes. */
 export const TASK = 'chaos-task';
 /** Price of a ticket of a legacy round, base units. */
@@ -26,23 +31,53 @@ export interface LoadContext {
   over: boolean;
 }
 
-/** Starts a play. @returns its id; null when it was refused */
-async function play(client: Client, { ledger }: LoadContext): Promise<string | null> {
-  const path = `/game/${GAME}/play`;
-  const begun = await client.request<{ playId: string }>(path, { method: 'POST', headers: newKey() });
+interface Play {
+  readonly playId: string;
+  /** Hex; null in a game without replays. */
+  readonly seed: string | null;
+}
+
+/** Starts a play. @returns null when it was refused */
+async function play(client: Client, { ledger }: LoadContext, gameId: string): Promise<Play | null> {
+  const path = `/game/${gameId}/play`;
+  const begun = await client.request<Play>(path, { method: 'POST', headers: newKey() });
   if (begun.status !== 201) {
     client.reportViolation(path, begun);
     return null;
   }
   ledger.confirmed.plays.push({ playId: begun.body.playId, wallet: client.wallet });
-  return begun.body.playId;
+  return begun.body;
 }
 
 /** Starts a play and submits its score. The play id makes retries idempotent. */
 async function score(client: Client, load: LoadContext, random: Random, battleId: string | null = null): Promise<boolean> {
-  const playId = await play(client, load);
-  if (playId === null) return false;
-  const json = { gameId: GAME, score: random.between(0, 10_000), playId, ...(battleId === null ? {} : { battleId }) };
+  const begun = await play(client, load, GAME);
+  return begun !== null && (await submit(client, load, { gameId: GAME, score: random.between(0, 10_000), playId: begun.playId }, battleId));
+}
+
+const cascade = new WebAssembly.Module(new Uint8Array(readFileSync(MODULE_PATH)));
+
+/** Plays Block Cascade for at most a second, which is less than the tolerance of the service, and submits the score with its replay. */
+async function replayedScore(client: Client, load: LoadContext, random: Random): Promise<void> {
+  const begun = await play(client, load, REPLAYED_GAME);
+  if (begun === null) return;
+  if (begun.seed === null) return void load.ledger.violations.push(`the play ${begun.playId} has no seed`);
+  const { score, log } = playAsBot(cascade, Buffer.from(begun.seed, 'hex'), { random: () => random.fraction(), maxTicks: 60 });
+  await submit(client, load, { gameId: REPLAYED_GAME, score, playId: begun.playId, replay: Buffer.from(log).toString('base64') }, null);
+}
+
+/** A score as it is submitted. */
+interface NewScore {
+  readonly gameId: string;
+  readonly score: number;
+  readonly playId: string;
+  readonly replay?: string;
+}
+
+/** Submits a score. @returns whether it was accepted */
+async function submit(client: Client, load: LoadContext, body: NewScore, battleId: string | null): Promise<boolean> {
+  const { playId } = body;
+  const json = { ...body, ...(battleId === null ? {} : { battleId }) };
   const answer = await client.request<{ scoreId: string; normalizedScore: number; pointsAwarded: number; status: string }>('/arcade/score', { json });
   if (answer.status !== 200) {
     // The battle may have ended during the retries.
@@ -173,6 +208,7 @@ type PlayerAction = (client: Client, load: LoadContext, random: Random) => Promi
 /** Actions with their relative frequency. */
 const ACTIONS: readonly (readonly [weight: number, action: PlayerAction])[] = [
   [8, score],
+  [3, replayedScore],
   [3, chat],
   [3, enter],
   [2, claim],
@@ -184,7 +220,7 @@ const ACTIONS: readonly (readonly [weight: number, action: PlayerAction])[] = [
 ];
 const DECK = ACTIONS.flatMap(([weight, action]) => Array.from({ length: weight }, () => action));
 /** Actions that one wallet may run in parallel. */
-const PARALLEL_ACTIONS: readonly PlayerAction[] = [score, score, chat, deliver];
+const PARALLEL_ACTIONS: readonly PlayerAction[] = [score, score, replayedScore, chat, deliver];
 /** Parallel actions per player, so that every killed process has requests in flight. */
 const MAX_IN_FLIGHT = 8;
 

@@ -69,7 +69,7 @@ export async function readSeats(app: App, id: string): Promise<(number | null)[]
 
 /** Returns a submission with defaults for the fields that a test does not set. */
 export const submission = (app: App, s: Pick<Submission, 'wallet' | 'score'> & Partial<Submission>): Submission => ({
-  ...{ id: randomUUID(), gameId: GAME, playId: null, durationMs: null, battleId: null, signature: null, idempotencyKey: null },
+  ...{ id: randomUUID(), gameId: GAME, playId: null, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
   ...{ at: app.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
   ...s,
 });

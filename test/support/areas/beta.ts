@@ -15,6 +15,7 @@ export async function recordScores(app: App, wallet: string, scores: readonly { 
     durationMs: null,
     battleId: null,
     signature: null,
+    replay: null,
     idempotencyKey: null,
     bodyHash: createHash('sha256').update(`${gameId} ${score}`).digest('hex'),
     at: app.clock.now().toISOString(),

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Mp4OutputFormat, Output, type OutputFormat, WebMOutputFormat } from 'mediabunny';
 import { z } from 'zod';
 import { ClipView } from '#areas/clips/schemas.ts';
 import type { App } from '#platform/app.ts';
@@ -12,12 +13,34 @@ import { sql } from './boards.ts';
 /** Pseudo-random content, so that a wrong offset is detected. */
 const PATTERN = Buffer.from(Uint16Array.from({ length: 9_973 }, (_, i) => i * 31).buffer);
 
-/** Builds an MP4 file of `bytes` bytes with an `ftyp` box. Another `seed` gives another content. */
+/** Builds a video of one frame. The frame has no picture, because the service reads the structure of a file and decodes no frame. */
+async function video(format: OutputFormat): Promise<Buffer> {
+  const target = new BufferTarget();
+  const output = new Output({ format, target });
+  const source = new EncodedVideoPacketSource('vp9');
+  output.addVideoTrack(source, { frameRate: 30 });
+  await output.start();
+  const decoderConfig = { codec: 'vp09.00.10.08', codedWidth: 64, codedHeight: 48 };
+  await source.add(new EncodedPacket(Uint8Array.from([0x82, 0x49, 0x83, 0x42]), 'key', 0, 1 / 30), { decoderConfig });
+  await output.finalize();
+  if (!target.buffer) throw new Error('the video was not written');
+  return Buffer.from(target.buffer);
+}
+const MP4 = await video(new Mp4OutputFormat({ fastStart: 'in-memory' }));
+const WEBM = await video(new WebMOutputFormat());
+/** Bytes of the header of a box, and of the seed. */
+const FREE_BYTES = 16;
+/** Size of the smallest file of `mp4`, bytes. */
+export const MIN_MP4_BYTES = MP4.length + FREE_BYTES;
+
+/** Builds an MP4 file of `bytes` bytes, or of the smallest possible size. It ends with a `free` box. Another `seed` gives another content. */
 export function mp4(bytes = 1_000, seed = Math.random(), brand = 'isom'): Buffer {
-  const file = Buffer.alloc(bytes, PATTERN);
-  file.writeUInt32BE(32, 0);
-  file.write(`ftyp${brand}`, 4, 'latin1');
-  file.writeDoubleBE(seed, 16);
+  const free = Buffer.alloc(Math.max(FREE_BYTES, bytes - MP4.length), PATTERN);
+  free.writeUInt32BE(free.length, 0);
+  free.write('free', 4, 'latin1');
+  free.writeDoubleBE(seed, 8);
+  const file = Buffer.concat([MP4, free]);
+  file.write(brand, 8, 'latin1');
   return file;
 }
 
@@ -32,7 +55,8 @@ export const ebml = (type: string): Buffer =>
     Buffer.from('18538067', 'hex'),
     Buffer.alloc(200, 7),
   ]);
-export const webm = (): Buffer => ebml('webm');
+/** Builds a WebM file of one frame. */
+export const webm = (): Buffer => Buffer.from(WEBM);
 
 /** Builds a GIF of one pixel. */
 export const gif = (): Buffer => Buffer.from('47494638396101000100800000ffffff00000021f90400000000002c00000000010001000002024401003b', 'hex');

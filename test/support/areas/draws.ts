@@ -51,7 +51,7 @@ export async function enter(t: Pick<RewardsTest, 'app'>, count: number): Promise
     const id = newId();
     return { id, wallet: createWallet().address, numbers: null, source: 'chat', messageId: id };
   });
-  const answers = await t.app.tx(async (tx) => await acceptEntries(tx, await lockActiveRound(tx), candidates));
+  const answers = await t.app.tx(async (tx) => await acceptEntries(t.app, tx, await lockActiveRound(tx), candidates));
   return answers.map((answer) => {
     if ('entry' in answer) return answer.entry;
     throw new Error(answer.error);

@@ -85,9 +85,9 @@ interface LeafLine {
   amount: string;
 }
 
-/** Downloads the leaf file of an epoch. Returns its header line and the other lines. */
-export async function leavesOf(t: TestApp, epoch: number): Promise<{ header: Record<string, unknown>; lines: LeafLine[] }> {
-  const text = await (await send(t, `/api/rewards/epoch/${epoch}/leaves`)).text();
+/** Downloads the leaf file of an epoch. Returns its header line and the other lines. @param query such as `?allocation=1` */
+export async function leavesOf(t: TestApp, epoch: number, query = ''): Promise<{ header: Record<string, unknown>; lines: LeafLine[] }> {
+  const text = await (await send(t, `/api/rewards/epoch/${epoch}/leaves${query}`)).text();
   const [header, ...lines] = text
     .trimEnd()
     .split('\n')

@@ -4,10 +4,11 @@ import { closeEndedPeriods } from '#areas/points';
 import { convertBeta } from '#areas/profile/convert.ts';
 import { sweepEpochs } from '#areas/rewards';
 import { confirmLink, unlink } from '#areas/social/link.ts';
+import { playAsBot } from '#games/block-cascade/bot.ts';
 import { ADMIN_TOKEN, startWorker } from '../app.ts';
 import { adminOf } from '../http/client.ts';
 import { openTokenAccount, type RewardsTest } from '../solana/claims.ts';
-import { type JsonInit, type SignedIn, signIn } from '../wallet.ts';
+import { type JsonInit, type SignedIn, send, signIn } from '../wallet.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
 import { creditAll, finalizedBurn } from './burns.ts';
@@ -41,6 +42,17 @@ const post = <Body = Record<string, unknown>>(player: SignedIn, path: string, js
 async function play(player: SignedIn, gameId: string, score: number, more: Record<string, unknown> = {}): Promise<Receipt> {
   const { playId } = await post<{ playId: string }>(player, `/game/${gameId}/play`);
   return await post<Receipt>(player, '/arcade/score', { gameId, score, playId, ...more });
+}
+
+/** Submits the score of a bot in a game with replays, after a wrong score, which is refused. */
+async function playReplayed(t: RewardsTest, player: SignedIn): Promise<void> {
+  const { playId, seed, simulation } = await post<{ playId: string; seed: string; simulation: { path: string } }>(player, '/game/block-cascade/play');
+  const module = new WebAssembly.Module(new Uint8Array(await (await send(t, simulation.path)).arrayBuffer()));
+  // One second of play is less than the tolerance of the service, so that the score can be sent at once.
+  const { score, log } = playAsBot(module, Buffer.from(seed, 'hex'), { maxTicks: 60 });
+  const body = { gameId: 'block-cascade', playId, score, replay: Buffer.from(log).toString('base64') };
+  await player.fetch('/arcade/score', { json: { ...body, score: score + 1 } });
+  await post(player, '/arcade/score', body);
 }
 
 /** Waits until no activities, board refreshes, events, transactions, payments or rounds are pending. */
@@ -203,6 +215,7 @@ export async function createHistory(): Promise<History> {
     await openTokenAccount(t, player.wallet);
     const today = async () => {
       await battles(player, friend);
+      await playReplayed(t, player);
       await useOtherAreas(t, player, friend);
     };
     // Runs these steps concurrently, because most of their time is waiting for the chain and the beacon.

@@ -51,7 +51,18 @@ const insertPlay = statement<{ id: string }>(
 export async function score(t: TestApp, wallet: string, gameId: string, value: number): Promise<{ scoreId: string; points: number }> {
   const play = gameId === FREE ? null : ((await t.app.tx((tx) => tx.query(insertPlay, [wallet, gameId])))[0]?.id ?? null);
   const submission = {
-    ...{ id: randomUUID(), wallet, gameId, score: value, playId: play, durationMs: null, battleId: null, signature: null, idempotencyKey: null },
+    ...{
+      id: randomUUID(),
+      wallet,
+      gameId,
+      score: value,
+      playId: play,
+      durationMs: null,
+      battleId: null,
+      signature: null,
+      replay: null,
+      idempotencyKey: null,
+    },
     ...{ at: t.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
   };
   const [answer] = await processScores(t.app, [submission]);

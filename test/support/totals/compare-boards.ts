@@ -111,8 +111,10 @@ async function compareQuestStats({ admin, model }: History, all: readonly Line[]
 }
 
 /** Returns the stats of a game as its definitions say. */
-function statsOf({ scores, plays }: History['model'], gameId: GameId) {
-  const values = scores.flatMap((one) => (one.gameId === gameId && one.mode === 'regular' && one.status === 'accepted' ? [one.normalized] : []));
+function statsOf({ scores, plays, banned }: History['model'], gameId: GameId) {
+  const values = scores.flatMap((one) =>
+    one.gameId === gameId && one.mode === 'regular' && one.status === 'accepted' && !banned.has(one.wallet) ? [one.normalized] : [],
+  );
   const ofGame = plays.filter((play) => play.startsWith(`${gameId} `));
   const average = values.reduce((all, value) => all + value, 0) / values.length;
   return {

@@ -9,13 +9,13 @@ import { sum } from './rows.ts';
 const POOL = 1_000_003n;
 const CAP = 400_000n;
 
-/** Returns the points that rewards count on a day, by wallet, in the order of the addresses; without wallets that have no points. */
+/** Returns the points that rewards count on a day, by wallet, in the order of the addresses; without banned wallets and wallets that have no points. */
 function rewardedPoints(model: Model, day: number): (readonly [wallet: string, points: number])[] {
   const rows = model.rows.filter((row) => row.mode === 'regular' && row.rewards && row.kind !== 'conversion' && row.day === day);
   const byWallet = Map.groupBy(rows, ({ wallet }) => wallet);
   return [...byWallet]
     .map(([wallet, own]) => [wallet, sum(own)] as const)
-    .filter(([, points]) => points > 0)
+    .filter(([wallet, points]) => points > 0 && !model.banned.has(wallet))
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 

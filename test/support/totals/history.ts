@@ -105,7 +105,7 @@ export class History {
       const wallet = this.#any([...this.model.banned]);
       if (wallet === undefined) return;
       await call(this.admin, `/admin/wallets/${wallet}/unban`, { method: 'POST' });
-      this.model.banned.delete(wallet);
+      this.model.unban(wallet);
     },
     toggle: async () => {
       const player = this.#free();
@@ -196,14 +196,14 @@ export class History {
     const { wallet } = this.#player();
     await call(this.admin, `/admin/wallets/${wallet}/ban`, { json: REASON });
     this.model.banned.add(wallet);
-    if (this.random.int(0, 1) === 1) await this.voidBanned();
+    if (this.random.int(0, 1) === 1) await this.applyBans();
   }
 
-  /** Runs the jobs that void the scores of banned wallets. */
-  async voidBanned(): Promise<void> {
+  /** Runs the jobs that reject the held scores of banned wallets. */
+  async applyBans(): Promise<void> {
     for (const wallet of this.model.banned) {
-      await handlers.voidBanned(this.t.app, { wallet });
-      for (const score of this.model.scores) if (score.wallet === wallet) this.model.void(score);
+      await handlers.applyBan(this.t.app, { wallet });
+      this.model.rejectHeld(wallet);
     }
   }
 

@@ -88,6 +88,21 @@ export class Model {
     return 200;
   }
 
+  /** Rejects the held scores of a banned wallet. */
+  rejectHeld(wallet: string): void {
+    for (const score of this.scores) {
+      if (score.wallet === wallet && score.status === 'held') Object.assign(score, { status: 'rejected', rejectedByBan: true });
+    }
+  }
+
+  /** Ends the ban of a wallet. The scores that the ban rejected are held again. */
+  unban(wallet: string): void {
+    this.banned.delete(wallet);
+    for (const score of this.scores) {
+      if (score.wallet === wallet && score.rejectedByBan) Object.assign(score, { status: 'held', rejectedByBan: false });
+    }
+  }
+
   void(score: Score): 200 | 409 {
     if (score.status !== 'accepted') return 409;
     score.status = 'voided';
@@ -117,7 +132,8 @@ export class Model {
   /** Revokes a ledger row. @returns the status of the response */
   revoke(row: Row): 201 | 409 {
     const isRevoked = (one: Row) => this.rows.some((other) => other.reason === 'revoke' && isSameCause(one, other));
-    if (row.source === 'score' || row.reason === 'revoke' || isRevoked(row)) return 409;
+    if (row.source === 'score' || row.source === 'ban' || row.reason !== row.source || isRevoked(row)) return 409;
+    if (row.source === 'quest' && this.completion(row.wallet, row.mode, row.cause) === 0) return 409;
     if (row.source === 'adjustment' && row.points < 0 && this.banned.has(row.wallet)) return 409;
     const isConversion = row.source === 'conversion';
     const originals = this.rows.filter((one) => one === row || (isConversion && one.cause === row.cause && one.reason === 'conversion'));
@@ -127,9 +143,9 @@ export class Model {
     return 201;
   }
 
-  /** Returns the points of a quest completion at present: 0 after its revocation; undefined without a completion. */
+  /** Returns the points of a quest completion at present: 0 after its revocation and while it is void; undefined without a completion. */
   completion(wallet: string, mode: Mode, cause: string): number | undefined {
-    const rows = this.rowsOf(wallet, mode).filter((row) => row.kind === 'quest' && row.cause === cause);
+    const rows = this.rowsOf(wallet, mode).filter((row) => row.kind === 'quest' && (row.cause === cause || row.cause.startsWith(`${cause}:`)));
     return rows.length === 0 ? undefined : sum(rows);
   }
 
@@ -146,11 +162,14 @@ export class Model {
     return boards;
   }
 
-  /** Returns a function that lists a board. A closed period keeps the lines that it had when it was closed. */
+  /** Returns a function that lists a board without banned wallets. A closed period keeps the lines that it had when it was closed. */
   lister(): (board: string, span: Span, day: number) => ReturnType<BoardModel['list']> {
     const boards = this.#boards();
-    return (board, span, day) =>
-      (span === 'all' ? undefined : this.#finals.get(`${board} ${span} ${bucketOf(span, day)}`)) ?? boards.list(board, span, day);
+    return (board, span, day) => {
+      const all = (span === 'all' ? undefined : this.#finals.get(`${board} ${span} ${bucketOf(span, day)}`)) ?? boards.list(board, span, day);
+      const shown = all.filter(({ wallet }) => !this.banned.has(wallet));
+      return shown.map((line) => ({ ...line, rank: 1 + shown.filter(({ score }) => score > line.score).length }));
+    };
   }
 
   /** Stores the lines of a board of a game in a period that is being closed. The values of other boards cannot change any more. */

@@ -55,8 +55,39 @@ export class ReferralModel {
     if (this.bindings.has(score.wallet)) this.#changes.push({ reason, score });
   }
 
-  /** Consumes all changes of scores. */
+  /** Consumes all changes of scores, then withholds the shares of banned wallets, and gives back those of the others. */
   consume(): void {
+    this.#consumeScores();
+    for (const [wallet, { referrer }] of this.bindings) this.#withhold(wallet, referrer);
+  }
+
+  #withhold(referred: string, wallet: string): void {
+    const today = this.#today();
+    const isBanned = this.#model.banned.has(referred);
+    const of = (mode: Row['mode'], which: (row: Row) => boolean) =>
+      sum(this.rows((row) => row.referred === referred && row.mode === mode && which(row)));
+    const withheldOf = (mode: Row['mode'], which: (row: Row) => boolean) => -of(mode, (row) => row.source === 'ban' && which(row));
+    const withheld = withheldOf('regular', () => true);
+    const change = isBanned ? of('regular', () => true) : -withheld;
+    const earnedToday = of('regular', (row) => row.day === today && row.rewards);
+    const rewarded = isBanned
+      ? Math.max(Math.min(earnedToday, Math.max(change, 0)), Math.min(change, 0))
+      : -withheldOf('regular', (row) => row.rewards);
+    const beta = isBanned ? of('beta', () => true) : -withheldOf('beta', () => true);
+    const changes = [
+      { mode: 'regular', rewards: true, points: rewarded },
+      { mode: 'regular', rewards: false, points: change - rewarded },
+      { mode: 'beta', rewards: false, points: beta },
+    ] as const;
+    for (const { points, ...one } of changes) {
+      if (points === 0) continue;
+      const n = this.rows((row) => row.source === 'ban' && row.referred === referred).length + 1;
+      const cause = { source: 'ban', kind: 'referral', reason: isBanned ? 'ban' : 'unban', cause: `${referred}:${n}`, day: today } as const;
+      this.#model.rows.push({ ...cause, ...one, wallet, points: -points, referred });
+    }
+  }
+
+  #consumeScores(): void {
     for (const { reason, score } of this.#changes.splice(0)) {
       const binding = this.bindings.get(score.wallet);
       if (!binding) throw new Error('a change of a wallet without a referrer was added');

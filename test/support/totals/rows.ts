@@ -17,11 +17,11 @@ export const CAPS = { game: 150, all: 250, referrals: 25 } as const;
 /** Raw score per second above which `strict` holds a score. A play of a test lasts less than a second. */
 export const HELD_ABOVE = 2_000;
 
-/** A ledger row. `cause` is the id of the score, quest and window, conversion or adjustment. */
+/** A ledger row. `cause` is the id of the score, quest and window, conversion, adjustment, or a banned wallet with a number. */
 export interface Row {
   readonly wallet: string;
   readonly mode: Mode;
-  readonly source: 'score' | 'quest' | 'conversion' | 'adjustment';
+  readonly source: 'score' | 'ban' | 'quest' | 'conversion' | 'adjustment';
   readonly kind: 'game' | 'quest' | 'referral' | 'conversion' | 'adjustment';
   readonly reason: string;
   readonly cause: string;
@@ -45,6 +45,8 @@ export interface Score {
   points: number;
   day: number;
   restored: boolean;
+  /** Whether the ban of the wallet rejected the held score. */
+  rejectedByBan?: boolean;
 }
 
 export const sum = (rows: readonly { readonly points: number }[]): number => rows.reduce((all, { points }) => all + points, 0);

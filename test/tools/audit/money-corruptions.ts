@@ -57,8 +57,36 @@ export const MONEY_CORRUPTIONS: readonly Corruption[] = [
   ['entries', `update rounds set running_hash = sha256(running_hash) where entries > 0`, /has running hash \w+, but its last entry has/],
   ['commitments', `update commitments set beacon_round = beacon_round + 1`, /waits for beacon round \d+, but its commitment names \d+/],
   ['commitments', `delete from commitments`, /is finalized, but has no commitment/],
+  [
+    'erasures',
+    `insert into erasures (id, kind, subject, reason, by) select gen_random_uuid(), 'chat', id::text, 'request', 'admin' from chat_messages where text <> '' limit 1`,
+    /^chat \S+ was erased, but its content is stored/,
+  ],
+  [
+    'account-deletions',
+    `insert into account_deletions (wallet, requested_at) select wallet, ${HOURS_AGO} from players limit 1`,
+    /waits for its deletion since/,
+  ],
+  [
+    'account-deletions',
+    `insert into account_deletions (wallet, requested_at, completed_at) select wallet, app_now(), app_now() from chat_messages where text <> '' and wallet is not null limit 1`,
+    /is deleted, but message \S+ has a text/,
+  ],
   ['chat-entries', `delete from chat_messages`, /has no message chat/],
   ['chat-entries', `update chat_messages set entry = gen_random_uuid()`, /references entry \S+ of nobody/],
+  [
+    'restrictions',
+    `insert into denied_wallets (wallet, since) select t.wallet, t.decided_at - interval '2 minutes' from tickets t join rounds r on r.id = t.round
+     where t.state = 'confirmed' and r.ticket_price > 0 limit 1`,
+    /is denied since .*, but ticket \S+ was confirmed/,
+  ],
+  [
+    'restrictions',
+    `update rounds set prizes = '[{"mint": "usdc"}]' where kind = 'chat';
+     insert into exclusions (wallet, since, until) select e.wallet, e.at - interval '2 minutes', e.at + interval '1 day' from entries e
+     join rounds r on r.id = e.round where r.prizes @> '[{"mint": "usdc"}]' limit 1`,
+    /excluded itself since .*, but entry \d+ of round/,
+  ],
   ['outbox', `delete from outbox where publication = (select max(publication) - 3 from outbox)`, /^event \d+ is followed by event \d+/],
   ['outbox', `update outbox_counter set publication = publication + 1`, /^the last event has number/],
   ['outbox', `insert into outbox (type, payload, at) values ('none', '{}', ${HOURS_AGO})`, /^1 events have been waiting for a number/],
@@ -81,12 +109,28 @@ export const MONEY_CORRUPTIONS: readonly Corruption[] = [
   ['for-people', `insert into chain_pauses (scope, reason) values ('payouts', 'a test')`, /^payouts is paused: a test/],
   ['for-people', `update payout_watch set held = 'a test'`, /^payouts are paused: a test/],
   ['for-people', `update payments set state = 'manual' where cause_kind = 'test'`, /is manual/],
-  ['epoch-leaves', `update reward_leaves set points = points + 1 where index = 0`, /^epoch \d+: its leaves give \d+ wallets/],
-  ['epoch-leaves', `delete from reward_leaves where index = 0`, /^epoch \d+: its leaves give \d+ wallets/],
+  ['epoch-leaves', `update reward_leaves set points = points + 1 where index = 0`, /^epoch \d+, allocation 1: its leaves give \d+ wallets/],
+  ['epoch-leaves', `delete from reward_leaves where index = 0`, /^epoch \d+, allocation 1: its leaves give \d+ wallets/],
   [
     'epoch-points',
     `update ledger set points = points + 1 where day < app_day() and rewards and mode = 'regular'`,
-    /^epoch \d+: \w+ has \d+ points in the ledger and \d+ in the epoch/,
+    /^epoch \d+, allocation 1: \w+ has \d+ counted points in the ledger and \d+ in the allocation/,
+  ],
+  ['epoch-allocations', `update epochs set allocation = 2`, /^epoch \d+ is at allocation 2, but 0 earlier ones are stored/],
+  [
+    'epoch-allocations',
+    `insert into reward_exclusions (epoch, wallet, cause, from_allocation, reason) select epoch, 'a', 'ban', 2, 'a test' from epochs`,
+    /the exclusion of a begins with allocation 2 and ends with , but the allocation in force is 1/,
+  ],
+  [
+    'epoch-allocations',
+    `update epochs set exclusions_changed_at = app_now() where state = 'committed'`,
+    /^epoch \d+ is committed, but its exclusions changed/,
+  ],
+  [
+    'epoch-allocations',
+    `update epochs set review_ends_at = app_now() + interval '1 day'`,
+    /^the root of epoch \d+ was signed at .*, before the end of its review/,
   ],
   [
     'epoch-roots',
@@ -157,10 +201,14 @@ export const MONEY_CORRUPTIONS: readonly Corruption[] = [
 const FINDING = `insert into payout_findings (signature, lane, address, slot, transfers, verdict, payments) select 'one', lane, '', 0, '[]', 'matched', array[id] from payments limit 1`;
 export const MISSING_ROWS: Readonly<Record<string, string>> = {
   'board_refreshes: board, wallet of (select distinct board, wallet from standings)': `insert into board_refreshes (board, wallet, version) select board, wallet, 1 from standings limit 1`,
+  'chain_attempts: id of chain_transactions': `with added as (insert into chain_transactions (kind, subject, state) values ('test', 'carried', 'finalized') returning id)
+    update chain_attempts set carried = array[(select id from added)]`,
   'link_attempts: wallet of players': `insert into link_attempts select '', wallet, 'x', 'oauth', '', app_now(), null from players limit 1`,
   'payout_findings: lane of payout_lanes': FINDING,
   'payout_findings: id of payments': FINDING,
   'payments: lane of payout_lanes': `update payments set state = 'batched'`,
+  'reward_allocations: epoch of epochs': `insert into reward_allocations (epoch, allocation, wallets, points, leaves, total, undistributed, computed_at) select epoch, 9, 0, 0, 0, 0, 0, app_now() from epochs limit 1`,
+  'reward_exclusions: epoch of epochs': `insert into reward_exclusions (epoch, wallet, cause, from_allocation, reason) select epoch, 'a', 'ban', 9, 'a test' from epochs limit 1`,
   'quest_checks: quest_id of quests': `insert into quest_checks (wallet, quest_id, day, first_at, last_at) select p.wallet, q.id::text, 1, app_now(), app_now() from players p, quests q limit 1`,
   'quest_checks: wallet of players': `delete from burns; insert into quest_checks (wallet, quest_id, day, first_at, last_at) select wallet, '', 1, app_now(), app_now() from players limit 1`,
   'quest_completions: wallet of players': 'delete from burns',

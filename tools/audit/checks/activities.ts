@@ -18,7 +18,7 @@ const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
   from activities a left join (
     select source_id from activities where kind in (${VOIDING}) group by 1 having sum(case kind when 'restore' then -1 else 1 end) > 0) v on v.source_id = a.source_id and a.kind = 'score'
-  where a.day >= ${LAST_WEEK} and a.kind not in (${VOIDING}) and v.source_id is null
+  where a.day >= ${LAST_WEEK} and a.kind not in (${VOIDING}, 'ban', 'unban') and v.source_id is null
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 /**

@@ -6,7 +6,7 @@ const OPEN = `select a.battle_id from activities a join activity_batches b on b.
 /**
  * CTE `tally`: the best score and the number of scores per seat of a battle.
  * `min_best` and `min_scores` cover only accepted scores. `max_best` and `max_scores` cover accepted and voided scores, because a score that is
- * voided after the result of the battle still counts in this result.
+ * voided after the result of the battle still counts in this result. The scores of a wallet that is banned at the end of the battle do not count.
  */
 const TALLY = `tally as (
   select t.battle_id, t.wallet, max(s.normalized) filter (where s.status = 'accepted') as min_best, max(s.normalized) as max_best,
@@ -26,8 +26,9 @@ export const battleChecks = [
      from battle_seats t join battles b on b.id = t.battle_id join tally c on c.battle_id = t.battle_id and c.wallet = t.wallet
      where case b.state
        when 'running' then b.id not in (select battle_id from open) and (t.best is distinct from c.min_best or t.scores <> c.min_scores)
-       when 'finished' then t.scores not between c.min_scores and c.max_scores or coalesce(t.best, 0) not between coalesce(c.min_best, 0) and coalesce(c.max_best, 0)
-         or (t.best is null) <> (t.scores = 0)
+       when 'finished' then (t.scores not between c.min_scores and c.max_scores or coalesce(t.best, 0) not between coalesce(c.min_best, 0) and coalesce(c.max_best, 0)
+         or (t.best is null) <> (t.scores = 0)) and not (t.best is null and t.scores = 0 and exists (
+           select from activities x where x.wallet = t.wallet and x.kind = 'ban' and x.at <= b.ended_at))
        else t.best is not null or t.scores <> 0 end
      union all select format('battle %s is %s and has %s seats numbered up to %s, but the maximum is %s', b.id, b.state, s.n, s.last, b.max_players)
      from battles b left join (select battle_id, count(*) as n, max(seat) as last from battle_seats group by 1) s on s.battle_id = b.id

@@ -24,8 +24,12 @@ interface Board {
   readonly ready: string;
 }
 
-const IN_BUCKET = PERIODS.map((p, i) => `case when ${p} = $${i + 2}::int and ${p}_value > 0 then ${p}_value end`);
-const LISTED = [`case when total > 0 then total end`, ...IN_BUCKET];
+const IN_BUCKET = PERIODS.map((p, i) => `case when not banned and ${p} = $${i + 2}::int and ${p}_value > 0 then ${p}_value end`);
+const LISTED = [`case when not banned and total > 0 then total end`, ...IN_BUCKET];
+/** SQL: the regular standings of the board $1. Boards do not list banned wallets. */
+const STANDINGS = `
+  select *, exists (select from players p where p.wallet = standings.wallet and p.banned_at is not null) as banned from standings
+  where board = $1 and mode = 'regular'`;
 /**
  * Returns SQL that aggregates standings to one row of comma-separated lists. All lists have the same order.
  * `wallets`: the wallets.
@@ -37,11 +41,11 @@ const LISTED = [`case when total > 0 then total end`, ...IN_BUCKET];
 const lists = (rows: string) => `
   select string_agg(wallet, ',') as wallets, string_agg(version::text, ',') as versions,
     ${LISTED.map((value, i) => `string_agg(coalesce((${value})::text, ''), ',') as v${i}`).join(', ')}
-  from (select * from standings where board = $1 and mode = 'regular' and ${rows}) s`;
+  from (${STANDINGS} and ${rows}) s`;
 // string_agg reads the rows in the order of the subquery, so all lists are sorted by wallet.
 const SELECT_PAGE = lists(`wallet > $6 order by wallet limit ${PAGE}`);
 const SELECT_SOME = lists(`wallet = any($6::text[])`);
-const COUNT = `select ${LISTED.map((value, i) => `count(${value})::int as v${i}`).join(', ')} from standings where board = $1 and mode = 'regular'`;
+const COUNT = `select ${LISTED.map((value, i) => `count(${value})::int as v${i}`).join(', ')} from (${STANDINGS}) s`;
 
 /**
  * Standings of several wallets, column by column: one column with the versions of the standings, then one column of values per span (all time, day,

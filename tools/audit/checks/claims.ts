@@ -6,7 +6,8 @@ export const claimChecks = [
     'claims',
     'a claim has the wallet and amount of its leaf, and its state matches that of its transaction',
     `select format('claim %s of epoch %s/%s pays %s to %s, but its leaf pays %s to %s', c.id, c.epoch, c.index, c.amount, c.wallet, l.amount, l.wallet) as what
-     from claims c left join reward_leaves l on l.epoch = c.epoch and l.index = c.index where (c.amount, c.wallet) is distinct from (l.amount, l.wallet)
+     from claims c left join epochs e on e.epoch = c.epoch
+     left join reward_leaves l on l.epoch = e.epoch and l.allocation = e.allocation and l.index = c.index where (c.amount, c.wallet) is distinct from (l.amount, l.wallet)
      union all select format('claim %s is %s with signature %s, but its transaction is %s', c.id, c.state, c.signature, coalesce(t.state, 'missing'))
      from claims c left join chain_transactions t on t.kind = 'claim' and t.subject = c.id::text
      where case c.state when 'claimed' then false when 'failed' then t.state is distinct from 'failed'
@@ -31,7 +32,8 @@ export const claimChecks = [
        or (e.state in ('empty', 'computing', 'computed') and a.opened_at is not null) or (e.committed_at is not null) <> (a.opened_at is not null))
      union all select format('epoch %s has total %s, more than its pool %s', epoch, total, pool) from epochs where total > pool
      union all select format('epoch %s is computed, but there is no transaction for its root', epoch) from epochs e
-     where state = 'computed' and settle_requested_at is null and not exists (select from chain_transactions t where t.kind = 'epoch-root' and t.subject = e.epoch::text)
+     where state = 'computed' and settle_requested_at is null and exclusions_changed_at is null
+       and coalesce(review_ends_at < ${AT} - interval '10 minutes', true) and not exists (select from chain_transactions t where t.kind = 'epoch-root' and t.subject = e.epoch::text)
      union all select format('epoch %s expired at %s, but is still %s', epoch, expires_at, state) from epochs where state = 'committed' and expires_at < ${AT} - interval '1 hour'`,
   ),
 ];

@@ -19,8 +19,15 @@ const CHUNK_BYTES = CHUNK_LEAVES * HASH_BYTES;
 /** Leaves per query; a multiple of the leaves per chunk. */
 const PAGE = 128 * CHUNK_LEAVES;
 
+/** Returns a query for the allocations of the newest epochs: those in force, and those that a later allocation replaced. */
+const allocations = (scope: Scope) => `
+  select epoch, allocation, source, wallets, leaves, points, total, root from (${newest(scope, '*')}) e
+  union all select a.epoch, a.allocation, e.source, a.wallets, a.leaves, a.points, a.total, a.root
+    from reward_allocations a join (${newest(scope, 'epoch, source')}) e using (epoch)`;
+
 interface Stored {
   readonly epoch: number;
+  readonly allocation: number;
   readonly leaves: number;
   readonly root: string | null;
 }
@@ -28,15 +35,16 @@ interface Stored {
 // Returns the wallets and the amounts as two texts, because a result with one row per leaf takes ten times as long.
 const SELECT_LEAVES = `
   select string_agg(wallet, ',' order by index) as wallets, string_agg(amount::text, ',' order by index) as amounts
-  from reward_leaves where epoch = $1 and index >= $2 and index < $3`;
+  from reward_leaves where epoch = $1 and allocation = $2 and index >= $3 and index < $4`;
 const SELECT_HASHES = `
-  select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees where epoch = $1 and level = $2 and chunk >= $3 and chunk < $4`;
+  select string_agg(hashes, ''::bytea order by chunk) as hashes from reward_trees
+  where epoch = $1 and allocation = $2 and level = $3 and chunk >= $4 and chunk < $5`;
 
 /**
  * Computes the hashes of the leaves with indexes from `from` to `to`, exclusive. Returns null when a leaf is missing or its wallet is not an address.
  */
-async function leavesOf({ db }: AuditContext, epoch: number, from: number, to: number): Promise<Uint8Array | null> {
-  const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, from, to]);
+async function leavesOf({ db }: AuditContext, { epoch, allocation }: Stored, from: number, to: number): Promise<Uint8Array | null> {
+  const [page] = await db.query<{ wallets: string | null; amounts: string | null }>({ text: SELECT_LEAVES }, [epoch, allocation, from, to]);
   const keys = (page?.wallets ?? '').split(',').map((wallet) => bs58.decodeUnsafe(wallet));
   if (keys.length !== to - from || keys.some((key) => key?.length !== WALLET_BYTES)) return null;
   const amounts = BigUint64Array.from((page?.amounts ?? '').split(','), BigInt);
@@ -45,8 +53,8 @@ async function leavesOf({ db }: AuditContext, epoch: number, from: number, to: n
   return hashes;
 }
 
-async function storedHashes({ db }: AuditContext, epoch: number, level: number, from: number, to: number): Promise<Uint8Array> {
-  const [row] = await db.query<{ hashes: Buffer | null }>({ text: SELECT_HASHES }, [epoch, level, from, to]);
+async function storedHashes({ db }: AuditContext, { epoch, allocation }: Stored, level: number, from: number, to: number): Promise<Uint8Array> {
+  const [row] = await db.query<{ hashes: Buffer | null }>({ text: SELECT_HASHES }, [epoch, allocation, level, from, to]);
   return row?.hashes ?? Buffer.alloc(0);
 }
 
@@ -62,36 +70,39 @@ function firstDifferentChunk(hashes: Uint8Array, stored: Uint8Array): number | n
 }
 
 /**
- * Compares the root and the stored tree of an epoch with the tree that its leaves give. Returns the fault as a sentence, or null. Keeps only one page
+ * Compares the root and the stored tree of an allocation with the tree that its leaves give. Returns the fault as a sentence, or null. Keeps only one page
  * of leaves and the roots of all chunks in memory.
  */
-async function findFault(audit: AuditContext, { epoch, leaves, root }: Stored): Promise<string | null> {
+async function findFault(audit: AuditContext, stored: Stored): Promise<string | null> {
+  const { leaves, root } = stored;
+  const name = `epoch ${stored.epoch}, allocation ${stored.allocation}`;
   if (leaves === 0) return null;
   const roots = new Uint8Array(Math.ceil(leaves / CHUNK_LEAVES) * HASH_BYTES);
   let different: number | null = null;
   for (let from = 0; from < leaves; from += PAGE) {
-    const hashes = await leavesOf(audit, epoch, from, Math.min(from + PAGE, leaves));
-    if (!hashes) return `epoch ${epoch} does not have ${leaves} leaves, or a leaf has an invalid address`;
+    const hashes = await leavesOf(audit, stored, from, Math.min(from + PAGE, leaves));
+    if (!hashes) return `${name}: it does not have ${leaves} leaves, or a leaf has an invalid address`;
     const levels = buildTree(hashes);
     const chunk = from / CHUNK_LEAVES;
     roots.set(levels[CHUNK_LEVEL] ?? rootOf(levels), chunk * HASH_BYTES);
-    const within = firstDifferentChunk(hashes, await storedHashes(audit, epoch, 0, chunk, chunk + PAGE / CHUNK_LEAVES));
+    const within = firstDifferentChunk(hashes, await storedHashes(audit, stored, 0, chunk, chunk + PAGE / CHUNK_LEAVES));
     if (within !== null) different ??= chunk + within;
   }
   const found = Buffer.from(rootOf(buildTree(roots))).toString('hex');
-  if (found !== root) return `epoch ${epoch}: its leaves have the root ${found}, but the stored root is ${root}`;
-  if (Buffer.compare(await storedHashes(audit, epoch, CHUNK_LEVEL, 0, 1), roots) !== 0)
-    return `epoch ${epoch}: level ${CHUNK_LEVEL} of the stored tree does not match its leaves`;
-  return different === null ? null : `epoch ${epoch}: chunk ${different} of the stored tree does not match its leaves`;
+  if (found !== root) return `${name}: its leaves have the root ${found}, but the stored root is ${root}`;
+  if (Buffer.compare(await storedHashes(audit, stored, CHUNK_LEVEL, 0, 1), roots) !== 0)
+    return `${name}: level ${CHUNK_LEVEL} of the stored tree does not match its leaves`;
+  return different === null ? null : `${name}: chunk ${different} of the stored tree does not match its leaves`;
 }
 
 const epochRoots: Check = {
   name: 'epoch-roots',
-  invariant: 'the root of an epoch and the stored tree for proofs match its stored leaves',
+  invariant: 'the root of each allocation of an epoch and the stored tree for proofs match its stored leaves',
   live: true,
   async run(audit) {
     const found = new DifferenceList();
-    for (const stored of await audit.db.query<Stored>({ text: newest(audit.scope, `epoch, leaves, encode(root, 'hex') as root`) })) {
+    const text = `select epoch, allocation, leaves, encode(root, 'hex') as root from (${allocations(audit.scope)}) a order by 1, 2`;
+    for (const stored of await audit.db.query<Stored>({ text })) {
       const fault = await findFault(audit, stored);
       if (fault !== null) found.add(fault);
     }
@@ -106,18 +117,18 @@ const epochRoots: Check = {
 export const epochChecks = [
   {
     name: 'epoch-leaves',
-    invariant: 'the leaves of an epoch sum to its total and its points, and are numbered without gaps, paid leaves first',
+    invariant: 'the leaves of each allocation of an epoch sum to its total and its points, and are numbered without gaps, paid leaves first',
     live: true,
     run: ({ db, scope }: AuditContext) =>
       differences(
         db,
         `with summed as (
-           select epoch, count(*) as wallets, count(*) filter (where amount > 0) as leaves, sum(amount) as total, sum(points) as points,
+           select epoch, allocation, count(*) as wallets, count(*) filter (where amount > 0) as leaves, sum(amount) as total, sum(points) as points,
              coalesce(max(index) + 1, 0) as next, coalesce(max(index) filter (where amount > 0) + 1, 0) as paid
-           from reward_leaves where epoch in (${newest(scope)}) group by 1)
-         select format('epoch %s: its leaves give %s wallets, %s paid leaves numbered up to %s of %s, total %s for %s points, but the epoch has %s wallets, %s leaves, total %s for %s points', e.epoch,
+           from reward_leaves where epoch in (${newest(scope)}) group by 1, 2)
+         select format('epoch %s, allocation %s: its leaves give %s wallets, %s paid leaves numbered up to %s of %s, total %s for %s points, but it has %s wallets, %s leaves, total %s for %s points', e.epoch, e.allocation,
            coalesce(s.wallets, 0), coalesce(s.leaves, 0), s.paid, s.next, coalesce(s.total, 0), s.points, e.wallets, e.leaves, e.total, e.points) as what
-         from (${newest(scope, '*')}) e left join summed s using (epoch)
+         from (${allocations(scope)}) e left join summed s using (epoch, allocation)
          where (coalesce(s.wallets, 0), coalesce(s.leaves, 0), coalesce(s.total, 0), coalesce(s.next, 0), coalesce(s.paid, 0))
              is distinct from (e.wallets, e.leaves, e.total, e.wallets, e.leaves)
            or (e.source = 'computed' and coalesce(s.points, 0) is distinct from e.points)`,
@@ -125,21 +136,40 @@ export const epochChecks = [
   } satisfies Check,
   {
     name: 'epoch-points',
-    invariant: 'the points of an epoch equal the ledger of its day',
+    invariant: 'the points of each allocation of an epoch equal the ledger of its day without the excluded wallets',
     live: true,
     run: ({ db, scope }: AuditContext) =>
       differences(
         db,
-        `with chosen as materialized (select epoch from (${newest(scope, 'epoch, source')}) e where source = 'computed'),
+        `with chosen as materialized (select epoch, allocation from (${allocations(scope)}) e where source = 'computed'),
          given as (
            select day as epoch, wallet, sum(points) as points from ledger
-           where day in (select epoch from chosen) and mode = 'regular' and rewards and kind <> 'conversion' group by 1, 2 having sum(points) > 0)
-         select format('epoch %s: %s has %s points in the ledger and %s in the epoch', epoch, wallet, g.points, l.points) as what
-         from given g full join (select * from reward_leaves where epoch in (select epoch from chosen)) l using (epoch, wallet)
+           where day in (select epoch from chosen) and mode = 'regular' and rewards and kind <> 'conversion' group by 1, 2 having sum(points) > 0),
+         counted as (
+           select epoch, allocation, wallet, g.points from chosen c join given g using (epoch)
+           where not exists (
+             select from reward_exclusions x where (x.epoch, x.wallet) = (c.epoch, g.wallet) and x.from_allocation <= c.allocation
+               and (x.to_allocation is null or x.to_allocation > c.allocation)))
+         select format('epoch %s, allocation %s: %s has %s counted points in the ledger and %s in the allocation', epoch, allocation, wallet, g.points, l.points) as what
+         from counted g full join (select l.* from reward_leaves l join chosen using (epoch, allocation)) l using (epoch, allocation, wallet)
          where g.points is distinct from l.points`,
       ),
   } satisfies Check,
   epochRoots,
+  databaseCheck(
+    'epoch-allocations',
+    'an epoch has every allocation up to the one in force, its exclusions begin and end with one of these or the next one, and its root is signed only after its review and with all exclusions',
+    `select format('epoch %s is at allocation %s, but %s earlier ones are stored', epoch, e.allocation, count(a.epoch)) as what
+     from epochs e left join reward_allocations a using (epoch) group by epoch having count(a.epoch) <> e.allocation - 1 or max(a.allocation) >= e.allocation
+     union all select format('epoch %s: the exclusion of %s begins with allocation %s and ends with %s, but the allocation in force is %s', x.epoch, x.wallet, x.from_allocation, x.to_allocation, e.allocation)
+     from reward_exclusions x left join epochs e using (epoch)
+     where e.epoch is null or greatest(x.from_allocation, x.to_allocation) > e.allocation + (e.exclusions_changed_at is not null)::int
+     union all select format('epoch %s is %s, but its exclusions changed at %s', epoch, state, exclusions_changed_at) from epochs
+     where exclusions_changed_at is not null and state not in ('computed', 'empty', 'settled')
+     union all select format('the root of epoch %s was signed at %s, before the end of its review at %s', e.epoch, a.signed_at, e.review_ends_at)
+     from epochs e join chain_transactions t on t.kind = 'epoch-root' and t.subject = e.epoch::text join chain_attempts a on a.transaction_id = t.id
+     where a.signed_at < e.review_ends_at`,
+  ),
   databaseCheck(
     'epoch-rules',
     'the rules version of an epoch exists',

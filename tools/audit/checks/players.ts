@@ -61,7 +61,7 @@ export const playerChecks = [
   ),
   databaseCheck(
     'game-counters',
-    'the counters of games equal their plays, players and accepted scores in regular mode',
+    'the counters of games equal their plays, players and accepted scores in regular mode, without the scores of banned wallets',
     `with counted as (
        select game_id, sum(plays) as plays, sum(players) as players, sum(scores) as scores, sum(score_sum) as sum from game_counters group by 1),
      played as (
@@ -73,7 +73,8 @@ export const playerChecks = [
        select game_id, sum(w.plays) as plays, count(*) as players, count(*) filter (where g.wallet is null) as missing
        from of_wallet w left join game_players g using (game_id, wallet) group by 1),
      listed as (select game_id, count(*) as players from game_players group by 1),
-     scored as (select game_id, count(*) as scores, sum(normalized) as sum from scores where status = 'accepted' and mode = 'regular' group by 1)
+     scored as (select game_id, count(*) as scores, sum(normalized) as sum from scores s
+       where status = 'accepted' and mode = 'regular' and not exists (select from players p where p.wallet = s.wallet and p.banned_at is not null) group by 1)
      select format('%s: %s plays of %s players and %s scores with sum %s, but the counters have %s, %s, %s, %s, and %s players are listed, %s of them are missing', game_id,
        coalesce(d.plays, 0), coalesce(d.players, 0), coalesce(s.scores, 0), coalesce(s.sum, 0), c.plays, c.players, c.scores, c.sum, coalesce(l.players, 0), coalesce(d.missing, 0)) as what
      from counted c full join due d using (game_id) full join scored s using (game_id) full join listed l using (game_id)
@@ -82,11 +83,11 @@ export const playerChecks = [
   ),
   databaseCheck(
     'bans',
-    'the scores of a banned wallet are voided within ten minutes, and its clips are hidden',
-    `select format('%s: banned since %s, but its scores are not voided', wallet, banned_at) as what from players
+    'the held scores of a banned wallet are rejected within ten minutes, and its clips are hidden',
+    `select format('%s: banned since %s, but its held scores are not rejected', wallet, banned_at) as what from players
      where banned_at < ${AT} - interval '10 minutes' and scores_voided_at is null
-     union all select format('%s: banned since %s, but score %s is accepted', p.wallet, p.banned_at, s.id)
-     from players p join scores s on s.wallet = p.wallet where p.scores_voided_at is not null and s.status = 'accepted'
+     union all select format('%s: banned since %s, but score %s is held', p.wallet, p.banned_at, s.id)
+     from players p join scores s on s.wallet = p.wallet where p.scores_voided_at is not null and s.status = 'held'
      union all select format('clip %s is %s, but its wallet is %s', c.id, case when c.hidden then 'hidden' else 'shown' end, case when p.banned_at is null then 'not banned' else 'banned' end)
      from clips c join players p using (wallet) where c.state <> 'abandoned' and c.hidden <> (p.banned_at is not null)`,
   ),
@@ -105,7 +106,11 @@ export const AUDITED_CAUSES = [
   ['score', 'referral', 'referral-void'],
   ['score', 'referral', 'referral-restore'],
   ['score', 'referral', 'referral-second-void'],
+  ['ban', 'referral', 'ban'],
+  ['ban', 'referral', 'unban'],
   ['quest', 'quest', 'quest'],
+  ['quest', 'quest', 'void'],
+  ['quest', 'quest', 'restore'],
   ['conversion', 'conversion', 'conversion'],
   ['adjustment', 'adjustment', 'adjustment'],
   ['quest', 'quest', 'revoke'],

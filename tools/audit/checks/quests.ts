@@ -9,9 +9,9 @@ export const questChecks = [
        select * from ledger l where source = 'quest' and reason = 'quest' and day >= ${FROM}
          and not exists (select from ledger r where (r.source_id, r.source, r.wallet, r.reason, r.mode) = (l.source_id, l.source, l.wallet, 'revoke', l.mode))),
      due as (
-       select c.wallet, c.mode, c.quest_id || ':' || c.window_key as source_id, c.points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition
+       select c.wallet, c.mode, c.quest_id || ':' || c.window_key as source_id, coalesce(c.voided_points, c.points) as points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition
        from quest_completions c left join quest_versions v on v.quest_id = c.quest_id and v.version = c.version
-       where c.at >= to_timestamp(${FROM} * 86400.0) and c.points <> 0)
+       where c.at >= to_timestamp(${FROM} * 86400.0) and coalesce(c.voided_points, c.points) <> 0)
      select unnest(array_remove(array[
        case when (d.points, d.day) is distinct from (g.points, g.day) then
          format('%s of %s: the completion gives %s on day %s, but the ledger has %s on day %s', source_id, wallet, d.points, d.day, g.points, g.day) end,
@@ -20,6 +20,33 @@ export const questChecks = [
      from due d full join (select *, (factors->>'basePoints')::int8 as base, (factors->>'basisPoints')::int8 as factor from given) g using (wallet, mode, source_id)
      where (d.points, d.day) is distinct from (g.points, g.day)
        or g.points is distinct from g.base * g.factor / 10000 or (d.definition->>'points')::int8 is distinct from g.base`,
+  ),
+  databaseCheck(
+    'void-completions',
+    'the ledger has taken back the points of each void completion of a quest, and no others',
+    `with given as (
+       select wallet, mode, split_part(source_id, ':', 1) || ':' || split_part(source_id, ':', 2) as id, sum(points) as points
+       from ledger where source = 'quest' and reason in ('void', 'restore') group by 1, 2, 3),
+     due as (select wallet, mode, quest_id || ':' || window_key as id, -voided_points as points from quest_completions where voided_points is not null)
+     select format('%s of %s: the void of the completion takes %s points, but the ledger has %s', id, wallet, coalesce(d.points, 0), coalesce(g.points, 0)) as what
+     from due d full join given g using (wallet, mode, id) where coalesce(d.points, 0) <> coalesce(g.points, 0)`,
+  ),
+  databaseCheck(
+    'withheld-shares',
+    'the shares of a banned wallet are withheld from its referrer, those of other wallets are not, and the withheld points equal the ledger',
+    `with summed as (
+       select factors->>'referred' as wallet, -coalesce(sum(points) filter (where mode = 'regular'), 0) as withheld,
+         -coalesce(sum(points) filter (where mode = 'regular' and rewards), 0) as rewards, -coalesce(sum(points) filter (where mode = 'beta'), 0) as beta
+       from ledger where source = 'ban' group by 1)
+     select format('%s: the ledger withholds %s points, %s of them with rewards, and %s beta points, but the referral row has %s, %s and %s', wallet,
+       coalesce(s.withheld, 0), coalesce(s.rewards, 0), coalesce(s.beta, 0), r.withheld, r.withheld_rewards, r.beta_withheld) as what
+     from summed s full join referrals r using (wallet)
+     where (coalesce(s.withheld, 0), coalesce(s.rewards, 0), coalesce(s.beta, 0)) is distinct from (r.withheld, r.withheld_rewards, r.beta_withheld)
+     union all select format('%s is %s, but its referrer has %s points and %s beta points, and %s and %s are withheld', r.wallet,
+       case when p.banned_at is null then 'not banned' else 'banned' end, r.points, r.beta_points, r.withheld, r.beta_withheld)
+     from referrals r join players p using (wallet)
+     where case when p.banned_at is null then r.withheld <> 0 or r.beta_withheld <> 0 else r.points <> 0 or r.beta_points <> 0 end
+       and not exists (select from activity_batches where (consumed & 1) = 0)`,
   ),
   databaseCheck(
     'referral-sums',
@@ -57,7 +84,7 @@ export const questChecks = [
        select l.*, s.wallet as scored_by, coalesce(x.points, s.points) as score_points, s.points as present_points, s.status, x.score_id is not null as restored, s.mode as score_mode, r.referrer
        from ledger l left join scores s on s.id = case when l.source_id ~ '^[0-9a-f-]{36}$' then l.source_id::uuid end
          left join score_restorations x on x.score_id = s.id left join referrals r on r.wallet = l.factors->>'referred'
-       where l.kind = 'referral' and l.day >= ${FROM})
+       where l.kind = 'referral' and l.source = 'score' and l.day >= ${FROM})
      select format('score %s: %s got a share of %s, which does not match the score', source_id, wallet, points) as what from given
      where reason = 'referral' and (scored_by is distinct from factors->>'referred' or referrer is distinct from wallet or status not in ('accepted', 'voided')
        or score_mode <> mode or points > floor(score_points * (factors->>'percent')::int / 100.0))

@@ -27,6 +27,19 @@ export const roundChecks = [
      from commitments c join rounds r on r.id = c.round where r.beacon_round is distinct from c.beacon_round`,
   ),
   databaseCheck(
+    'restrictions',
+    'a wallet that is on the deny list, or that excluded itself, has no paid ticket and no entry in a chat round with prizes in stablecoin from that time on; a minute is left for what was being accepted',
+    `with restricted as (
+       select wallet, since, 'infinity'::timestamptz as until, 'is denied' as why from denied_wallets
+       union all select wallet, since, until, 'excluded itself' from exclusions)
+     select format('wallet %s %s since %s, but ticket %s was confirmed at %s', t.wallet, x.why, x.since, t.id, t.decided_at) as what
+     from restricted x join tickets t on t.wallet = x.wallet join rounds r on r.id = t.round
+     where t.state = 'confirmed' and r.ticket_price > 0 and t.decided_at > x.since + interval '1 minute' and t.decided_at < x.until
+     union all select format('wallet %s %s since %s, but entry %s of round %s was accepted at %s', e.wallet, x.why, x.since, e.index, e.round, e.at)
+     from restricted x join entries e on e.wallet = x.wallet and cardinality(e.numbers) > 0 join rounds r on r.id = e.round
+     where r.prizes @> '[{"mint": "usdc"}]' and e.at > x.since + interval '1 minute' and e.at < x.until`,
+  ),
+  databaseCheck(
     'chat-entries',
     'a chat message that created an entry references it, and every entry of a chat round has its message',
     `select format('message %s references entry %s of %s', m.id, m.entry, coalesce(e.wallet, 'nobody')) as what

@@ -32,7 +32,7 @@ export async function signedInWallets(system: System, count: number): Promise<Be
   return made.map(({ wallet, cookie }) => ({ wallet, cookie }));
 }
 
-/** Inserts a game that accepts any score, after a play of any duration. */
+/** Inserts a game that accepts any score, after a play of any duration. No rule holds its scores. */
 export async function openGame(system: System, id: string): Promise<void> {
   const definition = {
     name: 'Bench game',
@@ -41,6 +41,8 @@ export async function openGame(system: System, id: string): Promise<void> {
     pointsPer10000: 100,
     caps: { dailyPoints: 100_000_000, scorePerSec: 1e9, minDurationMs: 0, maxDurationMs: 86_400_000 },
     verification: 'play',
+    maxLivePlays: 1_000,
+    review: { perfectFrom: null, repeatedScores: null, overlapSec: null, newcomerScores: null, maxHeldPerWallet: 1_000 },
   };
   await withDatabase(system, (db) => db.query('insert into games (id, version, definition) values ($1, 1, $2)', [id, JSON.stringify(definition)]));
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { convertApproved } from '#areas/profile';
+import { completeApproved } from '#areas/quests';
 import { putApprovedRules, refuseImport, startApprovedImport } from '#areas/rewards';
 import type { DecidedAction } from '#platform/auth/approvals.ts';
 import type { ApprovalKind } from '#platform/auth/config.ts';
@@ -15,6 +17,9 @@ const GrantAction = z.object({
 });
 export type GrantAction = z.output<typeof GrantAction>;
 
+/** The form of the payload of a grant: points of an operator, a conversion of beta points, or the completion of a quest. */
+const GrantKind = z.object({ action: z.enum(['adjust', 'convert', 'complete']).default('adjust') });
+
 interface Action {
   /** Carries the action out. Runs in the transaction that stores the approval. */
   approve(tx: Tx, action: DecidedAction): Promise<void>;
@@ -30,8 +35,12 @@ export const ACTIONS: Readonly<Record<ApprovalKind, Action>> = {
   },
   grant: {
     async approve(tx, { payload, requestedBy, decidedBy }) {
+      const by = `${requestedBy}, approved by ${decidedBy}`;
+      const { action } = GrantKind.parse(payload);
+      if (action === 'convert') return await convertApproved(tx, payload, by);
+      if (action === 'complete') return await completeApproved(tx, payload, by);
       const { wallet, reason, ...adjustment } = GrantAction.parse(payload);
-      await adjustPoints(tx, wallet, adjustment, { by: `${requestedBy}, approved by ${decidedBy}`, note: reason });
+      await adjustPoints(tx, wallet, adjustment, { by, note: reason });
     },
     refuse: async () => undefined,
   },

@@ -40,6 +40,8 @@ export async function revokeEntry(tx: Tx, id: string, operation: Operation): Pro
   const open = await openDay(tx);
   const entry = await readLedgerEntry(tx, id);
   if (entry.reason === REVOKE) throw fail(409, 'a compensating entry cannot be revoked');
+  if (entry.source === 'ban') throw fail(409, 'the entry is undone when the ban that it names begins or ends');
+  if (entry.source === 'quest' && entry.reason !== 'quest') throw fail(409, 'only the entry that gave the points of a completion can be revoked');
   if (entry.source === 'quest') await revokeCompletion(tx, open, entry, operation);
   else if (entry.source === 'conversion') await revokeConversion(tx, open, entry, operation);
   else if (entry.source === 'adjustment') {

@@ -8,7 +8,7 @@ import type { GrantAction } from '../approvals/actions.ts';
 import { adjustPoints, revokeEntry } from './adjust.ts';
 import { AdjustmentPath, AdjustmentRequest, LedgerEntryView, LedgerPath, LedgerQuery, presentEntry, RevokeRequest } from './schemas.ts';
 
-const postPoints = route({
+export const postPoints = route({
   method: 'post',
   path: '/admin/wallets/{wallet}/points',
   // Requires the scope `money`, because points can earn rewards.

@@ -1,4 +1,15 @@
-import { CabinetView, earnsRewards, expectedVersions, findGame, GameView, invalidateGames, putCabinet, putGame, versionTag } from '#areas/arcade';
+import {
+  CabinetView,
+  earnsRewards,
+  expectedVersions,
+  findGame,
+  GameView,
+  invalidateGames,
+  loadSimulation,
+  putCabinet,
+  putGame,
+  versionTag,
+} from '#areas/arcade';
 import { fail } from '#lib/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { CabinetIdPath, CabinetRequest, GameIdPath, GameRequest } from '../schemas.ts';
@@ -16,6 +27,9 @@ const putGameRoute = route({
   fails: [412],
   handler: async ({ app, params, body, ctx }) => {
     const { secret, ...definition } = body;
+    if (definition.simulation !== undefined && !(await loadSimulation(app, definition.simulation))) {
+      throw fail(400, 'simulation must be the hash of an uploaded simulation');
+    }
     const { game, created } = await app.tx((tx) => putGame(tx, { id: params.id, definition, secret }, expectedVersions(ctx)));
     invalidateGames(app);
     const { secret: storedSecret, ...shown } = game;

@@ -7,7 +7,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { build } from '../build.ts';
 import { GamesTable } from '../entities.ts';
 import { type ExpectedVersions, matchesExpected, staleVersion } from '../versions.ts';
-import type { Game, GameDefinition } from './definition.ts';
+import { completeDefinition, type Game, type GameDefinition } from './definition.ts';
 
 /** Maximum age of the cached registry of games, ms. A changed game takes effect in every process within this time. */
 const MAX_AGE_MS = 1_000;
@@ -21,7 +21,7 @@ type Games = ReadonlyMap<string, Game>;
 const registry = perApp((app) =>
   ttlCache<'games', Games>(MAX_AGE_MS, async () => {
     const rows = await run(app.db, allGames);
-    return new Map(rows.map(({ id, version, definition, secret }) => [id, { ...definition, id, version, secret }]));
+    return new Map(rows.map(({ id, version, definition, secret }) => [id, { ...completeDefinition(definition), id, version, secret }]));
   }),
 );
 
@@ -72,7 +72,7 @@ export async function putGame(tx: Tx, { id, definition, secret }: GameChange, ex
   const row = await tx.em.findOne(GamesTable, id, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!row || !matchesExpected(expected, row.version)) throw staleVersion();
   const next = secret === undefined ? row.secret : secret;
-  if (canonicalize(row.definition) !== canonicalize(definition) || row.secret !== next) {
+  if (canonicalize(completeDefinition(row.definition)) !== canonicalize(definition) || row.secret !== next) {
     row.version += 1;
     row.definition = definition;
     row.secret = next;

@@ -1,4 +1,4 @@
-import { gameBoard } from '#areas/points';
+import { gameBoard, isBanned } from '#areas/points';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
@@ -12,6 +12,7 @@ const MAX_AGE_MS = 2_000;
  * - players: wallets with at least one of these plays
  * - scores: accepted scores; each has a play, so there are at most as many as plays
  * - average and best: of the normalized values of these scores; null while there are none
+ * Scores of banned wallets do not count.
  */
 export interface GameStats {
   totalPlays: number;
@@ -29,7 +30,7 @@ const selectStats = statement<GameStats>(
    from (select coalesce(sum(plays), 0)::float8 as plays, coalesce(sum(players), 0)::float8 as players, coalesce(sum(scores), 0)::float8 as scores,
                 coalesce(sum(score_sum), 0)::float8 as sum
          from game_counters where game_id = $1) c,
-        (select max(total)::float8 as best from standings where board = $2 and mode = 'regular') b`,
+        (select max(total)::float8 as best from standings s where board = $2 and mode = 'regular' and not ${isBanned('s.wallet')}) b`,
 );
 
 /** Reads a game's stats from the database. */

@@ -2,11 +2,20 @@ import { type RawData, WebSocket } from 'ws';
 import { z } from 'zod';
 import { unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
-import { type GapCause, maxSilenceMs, type PlaySession, readPlaySession, recordGap, type SessionTiming, savePlaySession } from './play-session.ts';
+import {
+  ENDED_HOLDER,
+  type GapCause,
+  maxSilenceMs,
+  type PlaySession,
+  readPlaySession,
+  recordGap,
+  type SessionTiming,
+  savePlaySession,
+} from './play-session.ts';
 import type { Presence } from './presence.ts';
 
 /** Codes with which the service closes a session's socket (RFC 6455; codes from 4000 on are specific to this service). */
-const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, signedOut: 4003, silent: 4008 } as const;
+const CLOSE = { over: 1000, protocol: 1008, restart: 1012, takenOver: 4001, newerPlay: 4002, signedOut: 4003, silent: 4008 } as const;
 /** Maximum messages that a socket may send in 10 s. */
 const MAX_MESSAGES = 20;
 const MESSAGE_WINDOW_MS = 10_000;
@@ -224,7 +233,9 @@ export class HeldSessions {
         if (await savePlaySession(redis, config.redis.prefix, session.play.id, session.state, { holder: this.#presence.id }, session.play.keepMs))
           continue;
         clearTimeout(session.silence);
-        closeInBackground(session.socket, CLOSE.takenOver, 'the session goes on over another connection');
+        const ended = (await readPlaySession(redis, config.redis.prefix, session.play.id))?.holder === ENDED_HOLDER;
+        if (ended) closeInBackground(session.socket, CLOSE.newerPlay, 'the wallet started another play of the game, which ended this one');
+        else closeInBackground(session.socket, CLOSE.takenOver, 'the session goes on over another connection');
         session.socket = null;
       }
     } catch (err) {

@@ -89,6 +89,24 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 1
 `);
 
+/** The value of `holder` in the session of a play that a newer play of the wallet ended. */
+export const ENDED_HOLDER = 'ended';
+
+/** Lua: takes a session from its holder, if Redis has the session. KEYS[1]: the key of the hash. ARGV[1]: the new field `holder`. */
+const takeFromHolder = script<0 | 1>(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'holder', ARGV[1])
+return 1
+`);
+
+/**
+ * Marks the session of a play as ended. The process that holds the socket closes it when it saves the next heartbeat, because it is no longer the
+ * holder.
+ */
+export async function endPlaySession(redis: Redis, prefix: string, playId: string): Promise<void> {
+  await takeFromHolder(redis, [sessionKey(prefix, playId)], [ENDED_HOLDER]);
+}
+
 /** State that Redis must have for a save to succeed: the holder and, optionally, the last sign of life. */
 type ExpectedSession = Pick<PlaySession, 'holder'> & Partial<Pick<PlaySession, 'last'>>;
 

@@ -4,6 +4,9 @@ import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { Game } from '../games/definition.ts';
+import { drawSeed } from '../replays/store.ts';
+import { endOfPlay } from './end-of-play.ts';
 
 /** Maximum plays without a score that a wallet may have started within an hour. */
 export const MAX_UNFINISHED_PLAYS = 200;
@@ -35,7 +38,8 @@ const insertPlay = statement<{ startedAt: string | null; retryAfterSec: number |
  * Starts a play. A play in regular mode is added to the counters of the game. A lock per wallet serializes the wallet's requests to start a play, so that the limit `MAX_UNFINISHED_PLAYS` is exact.
  * @throws 429 when the wallet started too many plays in the last hour that have no score
  */
-export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise<{ playId: string; startedAt: string }> {
+export async function startPlay(tx: Tx, wallet: string, game: Game): Promise<{ playId: string; startedAt: string; seed: string | null }> {
+  const gameId = game.id;
   const playId = newId();
   await tx.query(lockPlays, [wallet]);
   const { startedAt, retryAfterSec } = (await tx.query(insertPlay, [playId, wallet, gameId, randomInt(COUNTER_SHARDS)]))[0] ?? {};
@@ -45,7 +49,20 @@ export async function startPlay(tx: Tx, wallet: string, gameId: string): Promise
     });
   }
   await appendActivities(tx, [{ kind: 'play', sourceId: playId, wallet, gameId, amount: 0 }]);
-  return { playId, startedAt };
+  const seed = game.simulation === undefined ? null : await drawSeed(tx, { id: playId, wallet, gameId }, game.simulation);
+  return { playId, startedAt, seed };
+}
+
+const selectEnded = statement<{ id: string }>(
+  'select_ended_play',
+  `select id from plays
+   where wallet = $1 and game_id = $2 and started_at > (select app_now()) - $4::int8 * interval '1 millisecond'
+   order by started_at desc, id desc offset $3::int limit 1`,
+);
+
+/** Returns the play that the newest play of a wallet in a game ended; null when it ended none. */
+export async function findEndedPlay(tx: Tx, wallet: string, { id, maxLivePlays, caps }: Game): Promise<string | null> {
+  return (await tx.query(selectEnded, [wallet, id, maxLivePlays, caps.maxDurationMs]))[0]?.id ?? null;
 }
 
 /** Returns the WebSocket URL for the heartbeats of a play. */
@@ -63,16 +80,18 @@ interface OwnPlay {
   ageMs: number;
   /** Whether a score names this play already. Only one score can name a play. */
   used: boolean;
+  /** Whether the wallet started as many newer plays as the game allows at once. */
+  ended: boolean;
 }
 
 const selectOwnPlay = statement<OwnPlay>(
   'select_own_play',
   `select p.id, extract(epoch from p.started_at)::float8 * 1000 as "startedAt", extract(epoch from app_now() - p.started_at)::float8 * 1000 as "ageMs",
-          exists (select from scores s where s.play_id = p.id) as used
+          exists (select from scores s where s.play_id = p.id) as used, ${endOfPlay('p', '$4::int')} is not null as ended
    from plays p where p.id = $1 and p.wallet = $2 and p.game_id = $3`,
 );
 
 /** Finds a play by its id, wallet and game; null when no play matches all three. */
-export async function findOwnPlay(db: Queryable, id: string, wallet: string, gameId: string): Promise<OwnPlay | null> {
-  return (await db.query(selectOwnPlay, [id, wallet, gameId]))[0] ?? null;
+export async function findOwnPlay(db: Queryable, id: string, wallet: string, game: Game): Promise<OwnPlay | null> {
+  return (await db.query(selectOwnPlay, [id, wallet, game.id, game.maxLivePlays]))[0] ?? null;
 }

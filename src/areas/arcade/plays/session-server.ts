@@ -53,12 +53,13 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
     if (!id.success) throw fail(400, 'playId is required and must be a UUID in lower case');
     const game = await findGame(app, gameId);
     if (!game) throw fail(404, 'no such game');
-    const play = await findOwnPlay(app.db, id.data, login.wallet, game.id);
+    const play = await findOwnPlay(app.db, id.data, login.wallet, game);
     if (!play) throw fail(404, 'playId must name a play that you started in this game');
     if (game.verification !== 'heartbeat') throw fail(409, 'the game does not verify scores by heartbeat, so its plays have no sessions');
     if (play.used) throw fail(409, 'playId must name a play that has no score yet');
     const { maxDurationMs } = game.caps;
     if (play.ageMs > maxDurationMs) throw fail(409, 'playId must name a play that is not over');
+    if (play.ended) throw fail(409, 'playId must name a live play: you started another play of the game after this one, which ended it');
     const startedAt = Math.round(play.startedAt);
     const keepMs = maxDurationMs + SESSION_RETENTION_MS;
     return { play: { id: play.id, startedAt, endsAt: startedAt + maxDurationMs, keepMs }, loginId: login.sessionId };

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { SCALE } from '#lib/normalization.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { earnsRewards } from '../games/definition.ts';
+import { earnsRewards, publicCaps } from '../games/definition.ts';
 import { findGame, loadGames } from '../games/registry.ts';
 import { gameStats } from '../games/stats.ts';
-import { GamePath, GameStatsView, GameSummary, NormalizationConfig } from '../schemas.ts';
+import { GamePath, GameStatsView, GameSummary, gameSummary, NormalizationConfig } from '../schemas.ts';
 
 /** Cache-Control of the registry of games: clients may cache it for 5 s. */
 const CACHE = 'public, max-age=5';
@@ -20,10 +20,7 @@ const listGames = route({
   cache: CACHE,
   handler: async ({ app }) => {
     const games = await loadGames(app);
-    return reply(
-      200,
-      [...games.values()].map(({ id, name, category, verification, version }) => ({ id, name, category, verification, version })),
-    );
+    return reply(200, [...games.values()].map(gameSummary));
   },
 });
 
@@ -41,7 +38,7 @@ const normalization = route({
       id: game.id,
       normalization: game.normalization,
       pointsPer10000: game.pointsPer10000,
-      caps: game.caps,
+      caps: publicCaps(game.caps),
       verification: game.verification,
       rewards: earnsRewards(game),
     }));

@@ -6,8 +6,11 @@ import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import type { Game } from '../games/definition.ts';
 import { findGame } from '../games/registry.ts';
+import { decideScores } from '../moderation/bulk.ts';
+import { listScores } from '../moderation/lists.ts';
+import { Decisions, DecisionsRequest, MAX_DECISIONS, ModeratedScore, ScoreFilter } from '../moderation/schemas.ts';
 import { decideScore, voidScore } from '../scores/decide.ts';
-import { listHeldScores, readScore } from '../scores/moderation.ts';
+import { readScore } from '../scores/moderation.ts';
 import { restoreScore } from '../scores/restore.ts';
 import { DecisionRequest, RestoreRequest, ScoreDetail, ScoreReceipt, ScoreRequest, VoidRequest } from '../scores/schemas.ts';
 import { submitScore } from '../scores/submit.ts';
@@ -18,8 +21,8 @@ const postScore = route({
   auth: 'session',
   summary: 'Submit a score',
   description:
-    'A worker validates the score: the game exists, the score is in range, the play is the caller’s own, unused and long enough, its session is unbroken and the signature is valid. ' +
-    'A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. The response is sent after the commit. After a 503, send the same ' +
+    'A worker validates the score: the game exists, the score is in range, the play is the caller’s own, live, unused and long enough, its session is unbroken and the signature is valid. ' +
+    'A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. A wallet with too many held scores gets 409 for a score that would be held, until a moderator decides. The response is sent after the commit. After a 503, send the same ' +
     'score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, ' +
     '403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. ' +
     'The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.',
@@ -30,18 +33,34 @@ const postScore = route({
   handler: async ({ app, wallet, body, idempotencyKey }) => reply(200, await submitScore(app, wallet, body, idempotencyKey)),
 });
 
-const getHeldScores = route({
+const getScores = route({
   method: 'get',
   path: '/admin/scores',
   auth: { admin: 'moderation' },
-  summary: 'List held scores, oldest first',
-  query: PageQuery.extend({ status: z.literal('held').default('held') }),
-  returns: { 200: z.array(ScoreDetail) },
+  summary: 'List scores for moderators',
+  description:
+    'Held scores, oldest first; or scores of another status, newest first. Accepted scores only of a wallet. `appeal` is what the wallet answers.',
+  query: PageQuery.extend(ScoreFilter.shape),
+  returns: { 200: z.array(ModeratedScore) },
   fails: [],
-  handler: async ({ app, query }) => {
-    const { scores, total } = await listHeldScores(app.db, query.limit, query.offset);
+  handler: async ({ app, query: { limit, offset, ...filter } }) => {
+    const { scores, total } = await listScores(app.db, filter, { limit, offset });
     return reply(200, scores, { 'X-Total-Count': String(total) });
   },
+});
+
+const postDecisions = route({
+  method: 'post',
+  path: '/admin/scores/decisions',
+  auth: { admin: 'moderation' },
+  summary: 'Accept, reject or void many scores',
+  description:
+    `Decides at most ${MAX_DECISIONS} scores: the given ones, or the oldest ones that match the filter. Accepted scores count on the day of the decision, within the caps of that day. ` +
+    'Scores that are decided already are skipped, so the same request can be sent again.',
+  body: DecisionsRequest,
+  returns: { 200: Decisions },
+  fails: [],
+  handler: async ({ app, admin, body }) => reply(200, await decideScores(app, body, admin)),
 });
 
 const ScoreParams = z.strictObject({ id: Id });
@@ -111,4 +130,4 @@ const postRestore = route({
   },
 });
 
-export const scoreRoutes = { session: [postScore], admin: [getHeldScores, postDecision, postVoid, postRestore] };
+export const scoreRoutes = { session: [postScore], admin: [getScores, postDecisions, postDecision, postVoid, postRestore] };

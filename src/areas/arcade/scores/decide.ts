@@ -2,6 +2,7 @@ import {
   appendPoints,
   countScores,
   gameBoard,
+  isBanned,
   type LedgerEntry,
   lockPlayers,
   type Mode,
@@ -30,10 +31,10 @@ const decide = statement(
      update scores s set status = d.status, points = d.points, no_points_reason = d.no_points_reason, personal_best = d.personal_best, day = d.day, decided_at = $1, decided_by = $2,
             reasons = case when $3::text is null then s.reasons else s.reasons || $3::text end
      from unnest($4::uuid[], $5::text[], $6::int[], $7::bool[], $8::int[], $9::text[]) as d(id, status, points, personal_best, day, no_points_reason)
-     where s.id = d.id returning s.game_id, s.normalized, s.status, s.mode)
+     where s.id = d.id returning s.wallet, s.game_id, s.normalized, s.status, s.mode)
    insert into game_counters as c (game_id, shard, scores, score_sum)
    select game_id, 0, sum(case status when 'accepted' then 1 when 'voided' then -1 end), sum(case status when 'accepted' then normalized when 'voided' then -normalized end)
-   from score where status in ('accepted', 'voided') and mode = 'regular' group by game_id order by game_id
+   from score where status in ('accepted', 'voided') and mode = 'regular' and not ${isBanned('score.wallet')} group by game_id order by game_id
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
@@ -43,7 +44,7 @@ export interface Decision {
   reason: string | undefined;
 }
 
-/** Writes the new state of decided scores, and counts the accepted and voided ones. */
+/** Writes the new state of decided scores, and counts the accepted and voided ones, except those of a banned wallet. */
 export async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (ScoreToDecide & { status: ScoreStatus })[]): Promise<void> {
   await tx.query(decide, [
     open.at.toISOString(),
@@ -155,6 +156,8 @@ export async function voidScores(tx: Tx, wallet: string, scoreIds: readonly stri
     for (const [mode, [first]] of Map.groupBy(ofGame, (score) => score.mode)) {
       const bests = await recomputeBests(tx, gameId, mode, wallet);
       changed.push(...bests);
+      // A banned wallet is on no board.
+      if (player?.banned) continue;
       reportBoards(
         tx,
         bests.map((row) => ({ wallet, gameId, score: row.total || null, mode, before: first?.best ?? 0 })),

@@ -46,7 +46,8 @@ export async function lockScores(tx: Tx, ids: readonly string[], how: 'locked' |
   return await tx.query(how === 'locked' ? lock : select, [ids]);
 }
 
-const detail = build
+/** Builds the selection of scores with the details that moderators see. */
+export const detail = build
   .selectFrom('scores')
   .select(['id as scoreId', 'wallet', 'game_id as gameId', 'status', sql<number>`score::float8`.as('score'), 'normalized as normalizedScore'])
   .select([
@@ -61,20 +62,11 @@ const detail = build
   .select([isoInstant<string | null>('decided_at').as('decidedAt'), 'decided_by as decidedBy']);
 
 /** Reads the scores of a query with the points that they give in their present state. */
-const readDetails = async (db: Queryable, query: typeof detail): Promise<ScoreDetail[]> =>
+export const readDetails = async (db: Queryable, query: typeof detail): Promise<ScoreDetail[]> =>
   (await run(db, query)).map(({ points, noPointsReason, ...score }) => ({
     ...score,
     ...presentPoints({ status: score.status, points, noPointsReason }),
   }));
-
-/** Reads a page of the held scores, oldest first, and the number of all held scores. */
-export async function listHeldScores(db: Queryable, limit: number, offset: number): Promise<{ scores: ScoreDetail[]; total: number }> {
-  const [scores, [count]] = await Promise.all([
-    readDetails(db, detail.where('status', '=', 'held').orderBy('at').orderBy('id').limit(limit).offset(offset)),
-    run(db, build.selectFrom('scores').select(sql<number>`count(*)::int`.as('n')).where('status', '=', 'held')),
-  ]);
-  return { scores, total: count?.n ?? 0 };
-}
 
 /** Reads a score with the details that moderators see; undefined when the score does not exist. */
 export async function readScore(db: Queryable, scoreId: string): Promise<ScoreDetail | undefined> {

@@ -1,9 +1,10 @@
 import { applyToBoard, gameBoard, readRank } from '#areas/points';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
-import type { RecordedBatch, SubmissionResult } from './record.ts';
+import type { RecordedBatch } from './record.ts';
 import { receiptOf } from './rows.ts';
 import type { ScoreOutcome } from './schemas.ts';
+import type { SubmissionResult } from './score-batch.ts';
 
 /**
  * Copies the standings of a committed batch to the boards in Redis, with one Redis call per board. Reads the ranks from the database if a board is

@@ -3,6 +3,7 @@ import { COUNTER_SHARDS, type DailyPoints, type Mode, type OpenDay } from '#area
 import type { Submission } from '#jobs/scores.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { endOfPlay } from '../plays/end-of-play.ts';
 import { type Award, presentPoints } from './award.ts';
 import type { Play } from './evaluate.ts';
 import type { ScoreReceipt, ScoreStatus } from './schemas.ts';
@@ -40,18 +41,23 @@ export const receiptOf = (row: ScoreRow, leftToday: DailyPoints): Omit<ScoreRece
   personalBest: row.status === 'accepted' && row.personalBest,
 });
 
-const selectPlays = statement<{ id: string; wallet: string; game_id: string; mode: Mode; started_at: string }>(
+// A play has few newer plays of its wallet, because a wallet normally submits the score of a play before the next play.
+const selectPlays = statement<{ id: string; wallet: string; game_id: string; mode: Mode; started_at: string; ended_at: string | null }>(
   'select_plays',
-  `select p.* from unnest($1::uuid[]) as k(id), lateral (
-     select id, wallet, game_id, mode, ${instant('started_at')} as started_at from plays where id = k.id offset 0) p`,
+  `select p.id, p.wallet, p.game_id, p.mode, ${instant('p.started_at')} as started_at, ${instant(endOfPlay('p', 'k.max_live_plays'))} as ended_at
+   from unnest($1::uuid[], $2::int[]) as k(id, max_live_plays), lateral (
+     select id, wallet, game_id, mode, started_at from plays where id = k.id offset 0) p`,
 );
 
-/** Reads plays by id. Takes no lock, because these columns never change. */
-export async function readPlays(db: Queryable, ids: readonly string[]): Promise<Map<string, Play>> {
+/** Reads plays by id. Takes no lock, because rows of plays never change. @param maxLivePlays of the game of each play, in the order of `ids` */
+export async function readPlays(db: Queryable, ids: readonly string[], maxLivePlays: readonly number[]): Promise<Map<string, Play>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.query(selectPlays, [ids]);
+  const rows = await db.query(selectPlays, [ids, maxLivePlays]);
   return new Map(
-    rows.map((row) => [row.id, { id: row.id, wallet: row.wallet, gameId: row.game_id, mode: row.mode, startedAt: new Date(row.started_at) }]),
+    rows.map(({ id, wallet, game_id: gameId, mode, started_at: startedAt, ended_at: endedAt }) => [
+      id,
+      { id, wallet, gameId, mode, startedAt: new Date(startedAt), endedAt: endedAt === null ? null : new Date(endedAt) },
+    ]),
   );
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SCALE } from '#lib/normalization.ts';
+import { MAX_LOG_BYTES } from '#lib/replay/input-log.ts';
 import { Count, Id, Instant, line, RawScore, Slug, Wallet } from '#lib/scalars.ts';
 
 /** The request body of `POST /arcade/score`. */
@@ -22,6 +23,13 @@ export const ScoreRequest = z
       .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
       .optional()
       .meta({ description: 'Required if the game has a secret: hex HMAC-SHA256(secret, `v1:{playId}:{wallet}:{score}:{durationMs}`).' }),
+    replay: z
+      .base64()
+      .max(Math.ceil(MAX_LOG_BYTES / 3) * 4)
+      .optional()
+      .meta({
+        description: 'Required if the game’s verification is replay: the input log of the play, base64. docs/replays.md describes its format.',
+      }),
   })
   .meta({
     id: 'ScoreRequest',

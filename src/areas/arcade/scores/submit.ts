@@ -10,9 +10,9 @@ import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schemas.ts';
 /** Maximum time that a request waits for the commit of its score, ms. */
 const COMMIT_TIMEOUT_MS = 5_000;
 /**
- * Maximum submissions per job, and maximum concurrent jobs. While jobs run, new submissions wait for the next job, so under load the jobs are large.
+ * Maximum submissions per job, maximum bytes of the replays of a job, and maximum concurrent jobs. While jobs run, new submissions wait for the next job, so under load the jobs are large.
  */
-const BATCHES = { maxSize: 200, maxConcurrent: 2, minConcurrentSize: 40, lingerMs: 1 };
+const BATCHES = { maxSize: 200, maxBytes: 524_288, maxConcurrent: 2, minConcurrentSize: 40, lingerMs: 1 };
 /** Time after which a job no longer counts as concurrent, ms, so that a worker that died does not delay the next jobs. */
 const MAX_IN_FLIGHT_MS = 250;
 
@@ -22,12 +22,15 @@ interface PendingSubmission {
 }
 
 const submitter = perApp((app) =>
-  batching<PendingSubmission>(async (batch) => {
-    const submissions = batch.map((pending) => pending.submission);
-    await app.queues.add([{ job: recordScores, payload: { channel: app.replies.channel, submissions } }]);
-    const all = Promise.allSettled(batch.map((pending) => pending.answered));
-    await Promise.race([all, sleep(MAX_IN_FLIGHT_MS, undefined, { ref: false })]);
-  }, BATCHES),
+  batching<PendingSubmission>(
+    async (batch) => {
+      const submissions = batch.map((pending) => pending.submission);
+      await app.queues.add([{ job: recordScores, payload: { channel: app.replies.channel, submissions } }]);
+      const all = Promise.allSettled(batch.map((pending) => pending.answered));
+      await Promise.race([all, sleep(MAX_IN_FLIGHT_MS, undefined, { ref: false })]);
+    },
+    { ...BATCHES, bytesOf: ({ submission }) => submission.replay?.length ?? 0 },
+  ),
 );
 
 /**
@@ -36,7 +39,7 @@ const submitter = perApp((app) =>
  * @throws 503 when no reply arrives in time; a repeated request gets the stored result
  */
 export async function submitScore(app: App, wallet: string, request: ScoreRequest, idempotencyKey: string | null): Promise<ScoreReceipt> {
-  const { gameId, score, playId = null, durationMs = null, battleId = null, signature = null } = request;
+  const { gameId, score, playId = null, durationMs = null, battleId = null, signature = null, replay = null } = request;
   const submission: Submission = {
     id: newId(),
     wallet,
@@ -46,10 +49,11 @@ export async function submitScore(app: App, wallet: string, request: ScoreReques
     durationMs,
     battleId,
     signature,
+    replay,
     idempotencyKey,
     at: app.clock.now().toISOString(),
     bodyHash: createHash('sha256')
-      .update(JSON.stringify([gameId, score, playId, durationMs, battleId, signature]))
+      .update(JSON.stringify([gameId, score, playId, durationMs, battleId, signature, ...(replay === null ? [] : [replay])]))
       .digest('hex'),
   };
   const answered = app.replies.wait(submission.id, COMMIT_TIMEOUT_MS);

@@ -8,6 +8,7 @@ import { type LandedAttempt, readNonceAfter, readOwnAttempts } from './own-attem
 import { type LaneResult, type ReadNonce, reasonOf, unexplained } from './result.ts';
 import { type Lane, selectLanes, settleLane, storeReason } from './rows.ts';
 import { deleteScan } from './scan-rows.ts';
+import { type OtherNonces, readOtherNonces, secondNodeDoubt } from './second-node.ts';
 import { explainByHistory } from './unexplained.ts';
 
 /** The result of comparing lanes with the chain. */
@@ -40,8 +41,13 @@ export async function reconcileLanes(app: App, which: 'stale' | 'all', { readsHi
     const chunk = lanes.slice(i, i + MAX_ACCOUNTS_PER_REQUEST);
     const addresses = chunk.map(({ address }) => parseAddress(address));
     const { slot, accounts } = await app.chain.node.accounts(addresses, 'finalized');
+    const values = accounts.map((account) => decodeNonce(account)?.value ?? null);
+    const others = await readOtherNonces(
+      app,
+      chunk.filter((lane, n) => isChanged(lane, values[n] ?? null)),
+    );
     for (const [n, lane] of chunk.entries()) {
-      const result = await reconcileLane(app, lane, { value: decodeNonce(accounts[n] ?? null)?.value ?? null, slot }, readsHistory);
+      const result = await reconcileLane(app, lane, { value: values[n] ?? null, slot }, others, readsHistory);
       await storeResult(app, lane, result, readsHistory);
       results.push(result);
     }
@@ -56,14 +62,19 @@ export async function reconcileLanes(app: App, which: 'stale' | 'all', { readsHi
   };
 }
 
+/** Returns whether a lane's nonce differs from the stored one, or may have been used since it was read. */
+const isChanged = (lane: Lane, value: string | null): boolean => value !== null && (value !== lane.nonce || lane.stale);
+
 const NOT_FINAL = 'a transaction of the lane has probably landed; the database does not have its result yet';
 
-async function reconcileLane(app: App, lane: Lane, { value, slot }: ReadNonce, readsHistory: boolean): Promise<LaneResult> {
+async function reconcileLane(app: App, lane: Lane, { value, slot }: ReadNonce, others: OtherNonces, readsHistory: boolean): Promise<LaneResult> {
   if (slot < lane.nonceSlot || slot < lane.landedSlot) return 'behind';
   if (value === null) {
     return lane.nonce === null ? 'clear' : { problems: [`the nonce account ${lane.address} of lane ${lane.lane} does not exist any more`] };
   }
-  if (value === lane.nonce && !lane.stale) return 'clear';
+  if (!isChanged(lane, value)) return 'clear';
+  const doubt = await secondNodeDoubt(app, lane, { value, slot }, others);
+  if (doubt !== null) return { waits: doubt };
   // `accepted` means that an operator decided to continue with the nonce that the account has now.
   if (value === lane.nonce || lane.accepted) return await freeLane(app, lane, { value, slot }, null);
   const own = await readOwnAttempts(app.db, lane);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rebuildBoard as rebuildJob } from '#jobs/points.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
-import { STANDING_COLUMNS, type StandingRow } from '../standings.ts';
+import { SHOWN_COLUMNS, type StandingRow } from '../standings.ts';
 import { applyToBoard, boardKeys, spanKeys } from './boards.ts';
 import { listBoards } from './list-boards.ts';
 import { redisRunId } from './redis-run-id.ts';
@@ -19,7 +19,7 @@ const ROWS_PER_CALL = 200;
 // Reads the current day (`currentDay`) after the rows, so that no row has a later day. The Redis keys are chosen by this day.
 const selectChunk = statement<StandingRow & { currentDay: number }>(
   'select_board_chunk',
-  `select ${STANDING_COLUMNS}, (select app_day()) as "currentDay" from standings s
+  `select ${SHOWN_COLUMNS}, (select app_day()) as "currentDay" from standings s
    where s.board = $1 and s.mode = 'regular' and s.wallet > $2 order by s.wallet limit ${ROWS_PER_QUERY}`,
 );
 

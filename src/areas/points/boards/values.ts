@@ -1,4 +1,5 @@
 import { bucketStart, type Period, type Span } from '#lib/periods.ts';
+import { isBanned } from '../banned.ts';
 
 /**
  * Kinds of boards. The value of a wallet is the sum of all its points (global), quest points (quests) or referral points (referrals), or its best
@@ -46,11 +47,16 @@ const summed = (kinds: string, first: string, last: string) => `
     group by l.wallet`;
 
 /**
- * Returns SQL for the values of a board in regular mode: rows of (wallet, value) with values above 0. A standing stores its two latest buckets only.
+ * Returns SQL for the values of a board in regular mode: rows of (wallet, value) with values above 0, without banned wallets. A standing stores its two latest buckets only.
  * For a wallet whose stored buckets are both later than the requested bucket, the SQL recomputes the value from the ledger or the scores.
  * @param at the number of the SQL parameter that gets the first value of `valueParams`; $1 is the board
  */
 export function valuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {
+  return `select v.wallet, v.value from (${allValuesSql(kind, span, past, at)}) v where not ${isBanned('v.wallet')}`;
+}
+
+/** Returns the SQL of `valuesSql` with banned wallets. Final ranks store them, so that a ban that ends later needs no new ranks. */
+export function allValuesSql(kind: BoardKind, span: Span, past: boolean, at: number): string {
   const board = `s.board = $1::text and s.mode = 'regular'`;
   const bucket = `$${at}::int`;
   if (span === 'all') return `select s.wallet, s.total as value from standings s where ${board} and s.total > 0`;

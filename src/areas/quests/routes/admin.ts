@@ -1,8 +1,10 @@
 import { expectedVersions, versionTag } from '#areas/arcade';
 import { unavailable } from '#lib/errors.ts';
+import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { announceQuests } from '../announce.ts';
 import { NewQuest, QuestPatch } from '../definition.ts';
+import { checkGates } from '../gates.ts';
 import { changeQuest, checkGames, createQuest, deleteQuest, questState, readCompletionCounts, readQuest, readQuests, readVersions } from '../rows.ts';
 import {
   CompleteQuest,
@@ -17,6 +19,7 @@ import {
   QuestPath,
 } from '../schemas.ts';
 import { completeManually, readHolding } from '../wallet-quests.ts';
+import { requestCompletionApproval } from './approved-completion.ts';
 
 const CONTENT = { admin: 'content' } as const;
 
@@ -32,6 +35,7 @@ const postQuest = route({
   idempotent: true,
   handler: async ({ app, body, admin, once }) => {
     await checkGames(app, body.definition);
+    checkGates(app, body.definition);
     return await once(async (tx) => {
       const quest = await createQuest(tx, body.id, body.definition, admin);
       await announceQuests(tx, [quest.id]);
@@ -93,6 +97,7 @@ const patchQuest = route({
   fails: [404, 412],
   handler: async ({ app, params, body, admin, ctx }) => {
     if (body.requirement) await checkGames(app, { requirement: body.requirement });
+    checkGates(app, body);
     const quest = await app.tx(async (tx) => {
       const changed = await changeQuest(tx, params.id, body, expectedVersions(ctx), admin);
       await announceQuests(tx, [changed.id]);
@@ -120,16 +125,17 @@ const removeQuest = route({
   },
 });
 
-const postCompletion = route({
+export const postCompletion = route({
   method: 'post',
   path: '/admin/quests/{id}/complete',
   auth: CONTENT,
   summary: 'Complete a quest for a wallet',
   description:
-    'Completes the quest without checking its requirement, even when it is not active. The multiplier applies. 503: the token balance of the wallet cannot be read from the chain at the moment. 404: there is no such quest, or the wallet has never signed in. 409: completed in this window already, or the wallet is banned. `POST /admin/ledger/{id}/revoke` takes the points back.',
+    'Completes the quest without checking its requirement and its gates, even when it is not active. The multiplier applies. 503: the token balance of the wallet cannot be read from the chain at the moment. 404: there is no such quest, or the wallet has never signed in. 409: completed in this window already, or the wallet is banned. `POST /admin/ledger/{id}/revoke` takes the points back. ' +
+    'Above the amount in APPROVALS, which counts the points that the token gave on the same day, and the highest multiplier of the quest, the response is 202 with an approval, and a second token must approve it.',
   params: QuestPath,
   body: CompleteQuest,
-  returns: { 200: QuestCompleted },
+  returns: { 200: QuestCompleted, 202: ApprovalView },
   fails: [404, 409, 503],
   idempotent: true,
   handler: async ({ app, params, body, admin, once }) => {
@@ -137,6 +143,8 @@ const postCompletion = route({
     if (!holdings) throw unavailable('the token balance of the wallet, which decides about a bonus, cannot be read at the moment, try again', 5);
     return await once(async (tx) => {
       const quest = await readQuest(tx, params.id);
+      const approval = await requestCompletionApproval(app, tx, { quest, wallet: body.wallet, holdings, by: admin });
+      if (approval) return reply(202, presentApproval(approval), { Location: `/admin/approvals/${approval.id}` });
       const { award, at } = await completeManually(tx, quest, body.wallet, admin, holdings);
       return reply(200, {
         questId: quest.id,

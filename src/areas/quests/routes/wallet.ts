@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { PageQuery } from '#lib/paging.ts';
+import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { unrewardedGames } from '../facts.ts';
+import { readGateBalances } from '../gates.ts';
 import { readQuestEntries } from '../ledger.ts';
+import type { Quest } from '../rows.ts';
 import {
   CompleteTask,
   MultiplierView,
@@ -17,6 +20,12 @@ import {
 import { completeTask, openQuests, readHolding, readMultiplierInputs, readWalletQuests } from '../wallet-quests.ts';
 import { inCategory, paged } from './public.ts';
 
+/** Reads the inputs of the progress of a wallet that are not read in a transaction. */
+async function readInputs(app: App, wallet: string, quests: readonly Quest[]) {
+  const [unrewarded, balances] = await Promise.all([unrewardedGames(app), readGateBalances(app, quests, [wallet])]);
+  return { unrewarded, balances };
+}
+
 const getOwnQuests = route({
   method: 'get',
   path: '/me/quests',
@@ -29,7 +38,7 @@ const getOwnQuests = route({
   fails: [],
   handler: async ({ app, query, wallet }) => {
     const { page, headers } = paged(inCategory(await openQuests(app), query.category), query);
-    return reply(200, await readWalletQuests(app.db, wallet, page, await unrewardedGames(app), app.clock.now()), headers);
+    return reply(200, await readWalletQuests(app, app.db, wallet, page, await readInputs(app, wallet, page), app.clock.now()), headers);
   },
 });
 
@@ -56,7 +65,7 @@ const getEntries = route({
   fails: [],
   handler: async ({ app, query, wallet }) => {
     const { entries, total } = await readQuestEntries(app.db, wallet, query.limit, query.offset);
-    const shown = entries.map(({ factors, ...entry }) => ({ ...entry, factors: presentFactors(factors) }));
+    const shown = entries.map(({ factors, ...entry }) => ({ ...entry, factors: factors && presentFactors(factors) }));
     return reply(200, shown, { 'X-Total-Count': String(total) });
   },
 });
@@ -69,8 +78,10 @@ const getTasks = route({
   description: 'The caller can complete each task once per UTC day, with POST /api/tasks/daily/complete.',
   returns: { 200: z.array(OwnQuest) },
   fails: [],
-  handler: async ({ app, wallet }) =>
-    reply(200, await readWalletQuests(app.db, wallet, await openQuests(app, { task: true }), await unrewardedGames(app), app.clock.now())),
+  handler: async ({ app, wallet }) => {
+    const tasks = await openQuests(app, { task: true });
+    return reply(200, await readWalletQuests(app, app.db, wallet, tasks, await readInputs(app, wallet, tasks), app.clock.now()));
+  },
 });
 
 const postTask = route({
@@ -79,15 +90,16 @@ const postTask = route({
   auth: 'session',
   summary: 'Complete a daily task',
   description:
-    'taskId is the id of a daily task. 202: the token balance of the wallet, which decides about a bonus, cannot be read from the chain at the moment; the points follow as soon as it is known, without the bonus after an hour, and count for today. 400: the requirement is not met; the error says what is missing. 409: completed today already.',
+    'taskId is the id of a daily task. 202: the token balance of the wallet, which decides about a bonus, cannot be read from the chain at the moment; the points follow as soon as it is known, without the bonus after an hour, and count for today. 400: the requirement or a gate is not met; the error says what is missing. 409: completed today already.',
   body: CompleteTask,
   returns: { 200: TaskCompleted, 202: TaskPending },
   fails: [400, 403, 404, 409],
   idempotent: true,
   handler: async ({ app, body, wallet, once }) => {
-    const [holdings, unrewarded] = await Promise.all([readHolding(app, wallet), unrewardedGames(app)]);
+    const task = (await openQuests(app, { task: true })).filter(({ id }) => id === body.taskId);
+    const [holdings, inputs] = await Promise.all([readHolding(app, wallet), readInputs(app, wallet, task)]);
     return await once(async (tx) => {
-      const { award, task } = await completeTask(tx, wallet, body.taskId, { holdings, unrewarded });
+      const { award, task } = await completeTask(app, tx, wallet, body.taskId, { holdings, ...inputs });
       if (!award) return reply(202, { status: 'pending' as const, task }, { Location: '/api/tasks/daily' });
       return reply(200, { pointsAwarded: award.points, factors: presentFactors(award.factors), task });
     });

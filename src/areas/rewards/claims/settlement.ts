@@ -44,7 +44,8 @@ const finishByIndex = statement<MovedClaim>(
   'finish_claims_by_index',
   `insert into claims as c (epoch, index, wallet, amount, state, signature)
    select l.epoch, l.index, l.wallet, l.amount, 'claimed', g.signature
-   from unnest($2::int[], $3::text[]) as g(index, signature) join reward_leaves l on l.epoch = $1 and l.index = g.index order by l.index
+   from unnest($2::int[], $3::text[]) as g(index, signature) join epochs e on e.epoch = $1
+   join reward_leaves l on l.epoch = e.epoch and l.allocation = e.allocation and l.index = g.index order by l.index
    on conflict (epoch, index) do update set state = 'claimed', signature = excluded.signature, reason = null, proof = null, changed_at = app_now()
    where c.state <> 'claimed' returning ${MOVED}`,
 );

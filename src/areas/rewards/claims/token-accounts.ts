@@ -19,11 +19,24 @@ const insertOpened = statement<{ cause: string }>(
 );
 const deleteOpened = statement('delete_opened_token_account', 'delete from token_accounts_opened where cause = $1');
 
+const selectHistory = statement<{ days: number; scores: number }>(
+  'select_history_of_wallet',
+  `select count(distinct day)::int as days, count(*)::int as scores from scores where wallet = $1 and status = 'accepted'`,
+);
+
+/** Returns whether a wallet has enough accepted scores, on enough days, that the service pays for its token account. */
+async function hasHistory(app: App, wallet: string): Promise<boolean> {
+  const { minDays, minScores } = app.config.chain.tokenAccounts;
+  if (minDays === 0 && minScores === 0) return true;
+  const { days, scores } = (await app.db.query(selectHistory, [wallet]))[0] ?? { days: 0, scores: 0 };
+  return days >= minDays && scores >= minScores;
+}
+
 const openFirst: ComposeOutcome = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST, instruction: null, code: null } };
 
 /**
- * Decides whether the service opens a wallet's token account and pays its rent. The claim must have at least the minimum amount, and the daily budget
- * must cover the rent. The service opens only one account per wallet and mint, because otherwise a wallet could close its account repeatedly to
+ * Decides whether the service opens a wallet's token account and pays its rent. The claim must have at least the minimum amount, the wallet must have
+ * a history of scores, so that new wallets without scores cost nothing, and the daily budget must cover the rent. The service opens only one account per wallet and mint, because otherwise a wallet could close its account repeatedly to
  * collect the rent.
  * @returns null when the service may open the account; otherwise the outcome with which the claim waits or fails
  */
@@ -33,7 +46,7 @@ export async function checkOpening(
   mint: string,
   rent: bigint,
 ): Promise<ComposeOutcome | null> {
-  if (claim.amount < app.config.chain.tokenAccounts.minClaim) return openFirst;
+  if (claim.amount < app.config.chain.tokenAccounts.minClaim || !(await hasHistory(app, claim.wallet))) return openFirst;
   const opened = (await app.db.query(selectOpened, [claim.wallet, mint]))[0];
   if (opened && opened.cause !== claim.id) {
     return opened.over ? openFirst : { do: 'wait', ms: 1_000, reason: 'another claim of the wallet is opening the token account' };

@@ -8,7 +8,8 @@ import { buildFromPages } from '../build/open.ts';
 import { readRules } from '../config.ts';
 import { pointsOfDay } from '../epochs/snapshot.ts';
 import { build } from '../query-builder.ts';
-import { allocationRules, RewardRules } from '../rules.ts';
+import { selectExpected } from '../review/exclusions.ts';
+import { allocationRules, type RewardRules, TokenAmount } from '../rules.ts';
 import { distributionCurve } from './curve.ts';
 
 /**
@@ -31,7 +32,7 @@ const Curve = z.array(z.object({ top: z.number(), wallets: z.number(), amount: z
 
 /** The rewards of the current day as if the day ended now: the parameters that determine the amount of each wallet, and the distribution curve. */
 export const Projection = z.object({
-  rules: RewardRules,
+  rules: z.object({ pool: TokenAmount, cap: TokenAmount.nullable(), dust: TokenAmount }),
   shares: StoredShares,
   /** Number of wallets with points today. */
   participants: z.int(),
@@ -87,7 +88,7 @@ export async function projectDay(app: App): Promise<void> {
   const begin = performance.now();
   await app.tx(async (tx) => {
     const { rules, version } = await readRules(tx);
-    const projection = await buildFromPages(pointsOfDay(tx, day), async (builder) => {
+    const projection = await buildFromPages(pointsOfDay(tx, day, selectExpected(day, rules)), async (builder) => {
       const { shares, wallets, points, total, curve } = await builder.allocate(allocationRules(rules));
       return Projection.encode({ rules, shares, participants: wallets, points, total, curve: [...curve] });
     });

@@ -7,6 +7,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
 import { readRules } from '../config.ts';
 import { COUNTED } from '../epochs/snapshot.ts';
+import { type Gates, meetsGates } from '../review/gates.ts';
 import type { CurvePoint } from './curve.ts';
 import { emptyProjection, Projection, type ProjectionStatus, readProjectionStatus } from './projection.ts';
 
@@ -20,6 +21,7 @@ const MAX_AWAITED_MS = 400;
 interface TodayProjection {
   day: number;
   projection: Projection;
+  gates: Gates;
   /** Time at which the projection was computed; null when no projection is stored. */
   asOf: string | null;
 }
@@ -27,7 +29,8 @@ interface TodayProjection {
 const todayCache = perApp((app) =>
   ttlCache(MAX_AGE_MS, async (_key: 'today'): Promise<TodayProjection> => {
     const { day, projection, at } = await refreshed(app);
-    return { day, projection: projection ? Projection.decode(projection) : emptyProjection((await readRules(app.db)).rules), asOf: at };
+    const { rules } = await readRules(app.db);
+    return { day, projection: projection ? Projection.decode(projection) : emptyProjection(rules), gates: rules, asOf: at };
   }),
 );
 
@@ -61,10 +64,13 @@ async function refreshed(app: App): Promise<ProjectionStatus> {
 const selectPoints = statement<{ points: string }>(
   'select_points_of_day',
   `select coalesce(sum(points), 0)::text as points from ledger
-   where wallet = $1 and at >= to_timestamp($2::int * 86400.0) and day = $2::int and ${COUNTED}`,
+   where wallet = $1 and at >= to_timestamp($2::int * 86400.0) and day = $2::int and ${COUNTED}
+     and not exists (select from players p where p.wallet = $1 and p.banned_at is not null)`,
 );
 
-async function pointsOf(db: Queryable, wallet: string, day: number): Promise<bigint> {
+/** Returns the points of a wallet on a day that count for its epoch; 0 for a wallet that is banned or does not meet the reward rules. */
+async function pointsOf(db: Queryable, wallet: string, day: number, gates: Gates): Promise<bigint> {
+  if (!(await meetsGates(db, wallet, day, gates))) return 0n;
   return BigInt((await db.query(selectPoints, [wallet, day]))[0]?.points ?? 0);
 }
 
@@ -91,9 +97,9 @@ export interface ProjectedReward {
 
 /** Returns the projected reward of a wallet. The points of this wallet are current; the points of the other wallets were read at the time `asOf`. */
 export async function projectReward(app: App, wallet: string): Promise<ProjectedReward> {
-  const { day, projection, asOf } = await projectionOfToday(app);
+  const { day, projection, gates, asOf } = await projectionOfToday(app);
   const { shares, rules, participants } = projection;
-  const points = await pointsOf(app.db, wallet, day);
+  const points = await pointsOf(app.db, wallet, day, gates);
   const amount = amountOf(shares, wallet, points);
   // The wallet's points may be newer than the stored sum of all points, and may exceed this sum. Then the wallet's points replace the sum, so that
   // the wallet's share is at most 100 percent.

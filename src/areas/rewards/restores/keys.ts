@@ -43,8 +43,12 @@ export function mergeKeys(recorded: SigningKeys | null, present: SigningKeys): S
   };
 }
 
-/** Returns the sentence that says which keys differ from those of the restored database, and how to continue. */
-export function stopSentence(recorded: SigningKeys, present: SigningKeys, names: readonly (keyof SigningKeys)[]): string {
+/**
+ * Returns the sentence that says which keys differ from those of the restored database, and how to continue.
+ * @param wereUsed whether the chain proves that the present keys were used after the backup, so that the recorded ones are too old
+ */
+export function stopSentence(recorded: SigningKeys, present: SigningKeys, names: readonly (keyof SigningKeys)[], wereUsed: boolean): string {
   const changes = names.map((name) => `${SETTINGS[name]} is ${present[name]}, but ${recorded[name]} in the database`);
-  return `the database was restored or failed over, and ${changes.join(', and ')}; nothing is signed until the workers run with the recorded settings or an operator accepts the new ones with POST /admin/chain/accept-keys`;
+  const way = wereUsed ? '' : 'the workers run with the recorded settings or ';
+  return `the database was restored or failed over, and ${changes.join(', and ')}; nothing is signed until ${way}an operator accepts the new ones with POST /admin/chain/accept-keys`;
 }

@@ -1,4 +1,4 @@
-import { type DatabaseIdentity, readIdentity } from '#areas/payouts';
+import { type DatabaseIdentity, findForgottenLanes, readIdentity } from '#areas/payouts';
 import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -12,24 +12,31 @@ import { findUnexplainedRoots } from './unexplained.ts';
 /** Pause scope of the transactions that put roots on the chain. */
 export const ROOTS_SCOPE = 'roots';
 const RESTORED = 'the database was restored or failed over; roots are paused until the database explains every open epoch on the chain';
+/** The doubt when a snapshot of the disk was restored, which keeps the identity of the server, and the fee payer was rotated after the snapshot. */
+const OLDER =
+  'the chain has payout lanes of the fee payer that the database does not know, so an older state of the database was restored; roots are paused until the database explains every open epoch on the chain';
 /** Maximum problems that the reason of the pause names. */
 const MAX_NAMED = 3;
 
 const checks = perApp(() => ({ noted: null as Promise<void> | null, compared: false }));
 
 /**
- * Compares the database server and the keys of this process with the record, without reading the chain. Pauses roots when the database was restored
- * or failed over, and stops all signing when the keys changed together with it.
+ * Compares the database server and the keys of this process with the record. Pauses roots when the database was restored or failed over, and stops all
+ * signing when the keys changed together with it. Reads the chain only when the fee payer has changed: lanes of the new one that the database does not
+ * know prove that the database was restored.
+ * @throws 503 when the chain must be read and the RPC node does not answer
  */
 export async function noteRestore(app: App): Promise<void> {
   const identity = await readIdentity(app);
   const present = keysOf(app);
   const record = (await app.db.query(selectRecord))[0];
   if (record && record.system !== null && isUnchanged(record, identity, present)) return;
+  const isFeePayerNew = record?.keys != null && differingKeys(record.keys, present).includes('feePayer');
+  const isOlder = isFeePayerNew && (await findForgottenLanes(app)).length > 0;
   await app.tx(async (tx) => {
     const locked = (await tx.query(lockRecord))[0];
     if (!locked) throw new Error('the table chain_record is empty');
-    await store(tx, locked, noted(app, locked, identity, present));
+    await store(tx, locked, noted(app, locked, identity, present, isOlder));
   });
 }
 
@@ -48,15 +55,21 @@ const isUnchanged = (record: ChainRecord, identity: DatabaseIdentity | null, pre
 const isMerged = (recorded: SigningKeys, present: SigningKeys) =>
   JSON.stringify(mergeKeys(recorded, present)) === JSON.stringify(mergeKeys(null, recorded));
 
-/** Returns the record after the database server and the keys of this process were compared with it. */
-function noted(app: App, record: ChainRecord, identity: DatabaseIdentity | null, present: SigningKeys): ChainRecord {
+/**
+ * Returns the record after the database server and the keys of this process were compared with it.
+ * @param isOlder whether the chain proves that the database is older than the use of the present fee payer
+ */
+function noted(app: App, record: ChainRecord, identity: DatabaseIdentity | null, present: SigningKeys, isOlder: boolean): ChainRecord {
   const restored = !isSameServer(record, identity);
   const server = identity ?? record;
   const next: ChainRecord = { ...record, system: server.system, timeline: server.timeline };
   if (restored) Object.assign(next, { doubt: RESTORED, afterHeight: null });
+  if (isOlder) Object.assign(next, { doubt: OLDER, afterHeight: null });
+  // The recorded keys belong to the time before the rotation. With them, payments that the newer keys made would be made again.
+  else if (record.doubt === OLDER && record.stop !== null) return next;
   const differing = record.keys === null ? [] : differingKeys(record.keys, present);
   if (record.keys !== null && differing.length > 0 && (next.doubt !== null || record.stop !== null)) {
-    const stop = stopSentence(record.keys, present, differing);
+    const stop = stopSentence(record.keys, present, differing, next.doubt === OLDER);
     app.log.error({ keys: differing }, stop);
     return { ...next, stop, otherKeys: mergeKeys(record.keys, present) };
   }
@@ -78,8 +91,8 @@ async function store(tx: Tx, before: ChainRecord, next: ChainRecord): Promise<vo
  * Pauses roots until the chain is explained. Changes nothing when the RPC node does not answer.
  */
 export async function reconcileRoots(app: App): Promise<void> {
-  await noteRestore(app);
   try {
+    await noteRestore(app);
     await compareWithChain(app);
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;

@@ -46,7 +46,7 @@ export const postImport = route({
   description:
     'Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. ' +
     'NDJSON: the first line is `{ "epoch": 20777, "root": "…" }`, then one line `{ "wallet": "…", "amount": "…" }` per leaf. The leaves have the order of the rows. Their total must be at most the pool of the rules in force, and each amount at most the cap; an operator can confirm more with `overLimits`. ' +
-    'Programs and their accounts are refused as wallets. Above the amount in APPROVALS the response is 202 with an approval, and the import starts when a second token approves it. ' +
+    'Banned wallets, programs and their accounts are refused as wallets. Above the amount in APPROVALS the response is 202 with an approval, and the import starts when a second token approves it. ' +
     'If a row is invalid, the whole import is refused; the error names the first ten invalid rows. The request waits up to 15 s for the tree (`Prefer: wait=5` shortens this wait to 5 s); after that it returns 202. ' +
     'A repeated import returns 200. Fails with 409 when the epoch was computed from points, or imported with other rows. An imported epoch is committed like a computed one.',
   body: jsonOrStream(ImportRequest, 'application/x-ndjson', MAX_UPLOAD_BYTES),

@@ -1,9 +1,10 @@
 import { expectedVersions, versionTag } from '#areas/arcade';
+import { fail } from '#lib/errors.ts';
 import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
 import { reply, route } from '#platform/http/route.ts';
-import { readRules, requestRules } from '../config.ts';
+import { readRules, readRulesVersion, requestRules } from '../config.ts';
 import { configView } from '../present.ts';
-import { RewardsConfig, RulesRequest } from '../schemas.ts';
+import { RewardsConfig, RulesPath, RulesRequest, RulesView } from '../schemas.ts';
 
 const getConfig = route({
   method: 'get',
@@ -35,4 +36,22 @@ export const putConfig = route({
   },
 });
 
-export const configRoutes = [getConfig];
+const getRules = route({
+  method: 'get',
+  path: '/api/rewards/rules/{version}',
+  auth: 'public',
+  summary: 'Read a version of the reward rules',
+  description: 'Each epoch names the version of its rules. A version never changes, so the response can be cached without a limit.',
+  params: RulesPath,
+  returns: { 200: RulesView },
+  fails: [404],
+  cache: 'public, max-age=31536000, immutable',
+  handler: async ({ app, params }) => {
+    const version = Number(params.version);
+    const found = await readRulesVersion(app.db, version);
+    if (!found) throw fail(404, `the reward rules have no version ${version}`);
+    return reply(200, { version, ...found.rules, storedAt: found.storedAt });
+  },
+});
+
+export const configRoutes = [getConfig, getRules];

@@ -44,7 +44,7 @@ const getProjected = route({
   auth: 'public',
   summary: 'Projected reward of a wallet if the day ended now',
   description:
-    'Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets were counted at the time asOf.',
+    'Uses the formula of the final computation. The points of the wallet are current; the points of the other wallets were counted at the time asOf. The amount is 0 for a wallet that is banned or does not meet the conditions in the reward rules.',
   params: WalletPath,
   returns: { 200: ProjectedView },
   fails: [],

@@ -1,7 +1,7 @@
 import { Migration } from '@mikro-orm/migrations';
 
 /** Returns the SQL that replaces the function `cause_day`. @param causes types of causes whose id is a UUIDv7 with the time of the cause */
-const causeDay = (causes: string) => `
+export const causeDay = (causes: string) => `
       create or replace function cause_day(cause text, source_id text) returns int language sql immutable parallel safe as $$
         select case
           when cause in (${causes}) and source_id like '________-____-7%'

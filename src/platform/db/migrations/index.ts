@@ -27,6 +27,15 @@ import { Migration0032Priorities } from './0032-priorities.ts';
 import { Migration0034RestoredRoots } from './0034-restored-roots.ts';
 import { Migration0035Approvals } from './0035-approvals.ts';
 import { Migration0040DrawAccounts } from './0040-draw-accounts.ts';
+import { Migration0041CarriedCommitments } from './0041-carried-commitments.ts';
+import { Migration0042PointsFiles } from './0042-points-files.ts';
+import { Migration0043ClaimSearches } from './0043-claim-searches.ts';
+import { Migration0044Reviews } from './0044-reviews.ts';
+import { Migration0045FairPlay } from './0045-fair-play.ts';
+import { Migration0046Restrictions } from './0046-restrictions.ts';
+import { Migration0047Appeals } from './0047-appeals.ts';
+import { Migration0048Privacy } from './0048-privacy.ts';
+import { Migration0049Replays } from './0049-replays.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -62,4 +71,13 @@ export const migrations = [
   { name: '0034-restored-roots', class: Migration0034RestoredRoots },
   { name: '0035-approvals', class: Migration0035Approvals },
   { name: '0040-draw-accounts', class: Migration0040DrawAccounts },
+  { name: '0041-carried-commitments', class: Migration0041CarriedCommitments },
+  { name: '0042-points-files', class: Migration0042PointsFiles },
+  { name: '0043-claim-searches', class: Migration0043ClaimSearches },
+  { name: '0044-reviews', class: Migration0044Reviews },
+  { name: '0045-fair-play', class: Migration0045FairPlay },
+  { name: '0046-restrictions', class: Migration0046Restrictions },
+  { name: '0047-appeals', class: Migration0047Appeals },
+  { name: '0048-privacy', class: Migration0048Privacy },
+  { name: '0049-replays', class: Migration0049Replays },
 ];

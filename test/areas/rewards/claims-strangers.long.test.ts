@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { findClaimSignatures } from '#areas/rewards';
 import { statement } from '#platform/db/sql.ts';
 import { decodeEpoch } from '#platform/solana/distributor/index.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
@@ -15,6 +16,7 @@ import {
   startRewardsTest,
   storedClaims,
   type TestEpoch,
+  tokenAccountOf,
   untilClaim,
 } from '#test/support/solana/claims.ts';
 import type { SignedIn } from '#test/support/wallet.ts';
@@ -159,4 +161,55 @@ test('thousands of other transactions on the epoch account hide neither a strang
   const signature = await claimAsStranger(t, epoch, [leafOf(epoch, third.wallet)]);
   expect(await untilClaim(t, epoch.epoch, 2, 'claimed', 30_000)).toMatchObject({ signature });
   expect((await reads.hits()) - before).toBeLessThanOrEqual(5);
+});
+
+test('thousands of later transactions on every account of a claim delay its signature, and not its state', async () => {
+  const { epoch, players } = await newEpoch(t, 2);
+  const [player, other] = players as [SignedIn, SignedIn];
+  const { control } = t.chain;
+  const addresses = [accountOf(t, epoch.epoch), tokenAccountOf(t, player.wallet)].map((address) => address.toBase58());
+  const stranger = await newStranger(t);
+  // While the cluster is paused, no block is finalized.
+  await control.pause();
+  const claiming = claimAsStranger(t, epoch, [leafOf(epoch, player.wallet)], stranger);
+  await retryUntilPass(async () => {
+    await control.advance(1);
+    expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(10n);
+  }, 5_000);
+  const signature = await claiming;
+  await control.strangers(addresses, 3_000);
+  await control.advance(200);
+  expect(await untilClaim(t, epoch.epoch, 0, 'claimed')).toMatchObject({ signature: null });
+  // The database has the claim although 3,000 newer transactions hide it. Other claims of the epoch do not wait.
+  await control.resume();
+  expect((await requestClaim(other, epoch)).status).toBe(200);
+  await retryUntilPass(async () => {
+    await t.app.tx((tx) => tx.query(hastenSearches, []));
+    await findClaimSignatures(t.app);
+    expect((await storedClaims(t, epoch.epoch))[0]).toMatchObject({ state: 'claimed', signature });
+  }, 60_000);
+  expect(await t.app.db.query(selectSearches, [epoch.epoch])).toEqual([]);
+}, 90_000);
+
+const hastenSearches = statement('test_hasten_searches', 'update claim_searches set next_at = app_now()');
+const selectSearches = statement<{ claim: string }>(
+  'test_searches_of_epoch',
+  'select claim::text from claim_searches s join claims c on c.id = s.claim where c.epoch = $1',
+);
+
+test('a claim whose transaction no RPC node has stays claimed without a signature, and its search ends', async () => {
+  const { epoch, players } = await newEpoch(t, 1);
+  const [player] = players as [SignedIn];
+  const hidden = await Promise.all(
+    (['first', 'second'] as const).map((node) =>
+      t.chain.control.fault({ kind: 'fail', status: 400, node, methods: ['getTransaction', 'getSignaturesForAddress'] }),
+    ),
+  );
+  await claimAsStranger(t, epoch, [leafOf(epoch, player.wallet)]);
+  await Promise.all(hidden.map(({ clear }) => clear()));
+  await t.chain.control.purge(undefined, 'first');
+  await t.chain.control.purge(undefined, 'second');
+  expect(await untilClaim(t, epoch.epoch, 0, 'claimed')).toMatchObject({ signature: null });
+  await retryUntilPass(async () => expect(await t.app.db.query(selectSearches, [epoch.epoch])).toEqual([]));
+  expect((await storedClaims(t, epoch.epoch))[0]).toMatchObject({ state: 'claimed', signature: null });
 });

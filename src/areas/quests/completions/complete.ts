@@ -3,10 +3,10 @@ import { findLinkedWallets } from '#areas/social';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { HoldingReading } from '#platform/solana/token-gate.ts';
-import { questCompleted } from './events.ts';
-import { readStreaks } from './metrics.ts';
-import { applyMultiplier, multiplierOf, type QuestFactors, RULE } from './multiplier.ts';
-import type { Quest } from './rows.ts';
+import { questCompleted } from '../events.ts';
+import { readStreaks } from '../metrics.ts';
+import { applyMultiplier, multiplierOf, type QuestFactors, RULE } from '../multiplier.ts';
+import type { Quest } from '../rows.ts';
 
 /** A completion that is not recorded yet. */
 export interface QuestCompletion {
@@ -38,7 +38,7 @@ interface CompletionKey {
 
 const keyText = ({ wallet, questId, windowKey }: CompletionKey) => `${wallet} ${windowKey} ${questId}`;
 
-/** Finds recorded completions in the present mode of the wallet, by key. `at` is the time of the completion, ms since 1970. */
+/** Finds recorded completions that are not void, in the present mode of the wallet, by key. `at` is the time of the completion, ms since 1970. */
 interface CompletionLookup {
   find(key: CompletionKey): { readonly at: number; readonly points: number } | undefined;
 }
@@ -47,7 +47,7 @@ const selectCompletions = statement<CompletionKey & { at: number; points: number
   'select_quest_completions',
   `select c.* from unnest($1::text[]) as w(wallet), unnest($2::text[]) as k(window_key), lateral (
      select wallet, quest_id as "questId", window_key as "windowKey", points, floor(extract(epoch from at) * 1000)::float8 as at
-     from quest_completions q where q.wallet = w.wallet and q.window_key = k.window_key
+     from quest_completions q where q.wallet = w.wallet and q.window_key = k.window_key and q.voided_points is null
        and q.mode = coalesce((select mode from players p where p.wallet = w.wallet), 'regular') offset 0) c`,
 );
 
@@ -58,12 +58,15 @@ export async function readCompletions(db: Queryable, wallets: readonly string[],
   return { find: (key) => found.get(keyText(key)) };
 }
 
-const insertCompletions = statement<CompletionKey>(
+// A void completion gives its points again. Its `voids` is above 0. After a completion by an operator, a void of scores does not take the points back.
+const insertCompletions = statement<CompletionKey & { voids: number; points: number }>(
   'insert_quest_completions',
-  `insert into quest_completions (wallet, window_key, quest_id, version, points, mode, by, at)
+  `insert into quest_completions as q (wallet, window_key, quest_id, version, points, mode, by, at)
    select c.wallet, c.window_key, c.quest_id, c.version, c.points, c.mode, $7, $8
    from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::text[]) as c(wallet, window_key, quest_id, version, points, mode)
-   order by 1, 2, 3 on conflict do nothing returning wallet, quest_id as "questId", window_key as "windowKey"`,
+   order by 1, 2, 3 on conflict (wallet, window_key, quest_id, mode) do update set points = q.voided_points, voided_points = null, by = excluded.by
+     where q.voided_points is not null
+   returning wallet, quest_id as "questId", window_key as "windowKey", voids, points`,
 );
 const selectPlayers = statement<{ wallet: string; mode: Mode; banned: boolean }>(
   'select_players_of_quests',
@@ -122,22 +125,18 @@ export async function recordCompletions(
     context.by ?? null,
     open.at.toISOString(),
   ]);
-  const insertedKeys = new Set(inserted.map(keyText));
-  const recorded = awards.filter(({ wallet, quest, windowKey }) => insertedKeys.has(keyText({ wallet, questId: quest.id, windowKey })));
+  const insertedRows = new Map(inserted.map((row) => [keyText(row), row]));
+  const recorded = awards.flatMap((award) => {
+    const row = insertedRows.get(keyText({ wallet: award.wallet, questId: award.quest.id, windowKey: award.windowKey }));
+    return row ? [{ ...award, points: row.points, voids: row.voids }] : [];
+  });
   emitCompleted(tx, recorded);
-  const entries = recorded.map(
-    ({ wallet, quest, windowKey, points, factors }): LedgerEntry => ({
-      wallet,
-      mode: modeOf(wallet),
-      kind: 'quest',
-      reason: 'quest',
-      source: 'quest',
-      sourceId: `${quest.id}:${windowKey}`,
-      points,
-      rewards: true,
-      factors: { ...factors, ...(context.by === undefined ? {} : { by: context.by }) },
-    }),
-  );
+  const entries = recorded.map(({ wallet, quest, windowKey, points, voids, factors }): LedgerEntry => {
+    const shared = { wallet, mode: modeOf(wallet), kind: 'quest', source: 'quest', points, rewards: true } as const;
+    if (voids > 0) return { ...shared, reason: 'restore', sourceId: `${quest.id}:${windowKey}:${voids}` };
+    const by = context.by === undefined ? {} : { by: context.by };
+    return { ...shared, reason: 'quest', sourceId: `${quest.id}:${windowKey}`, factors: { ...factors, ...by } };
+  });
   return { awards: recorded, entries };
 }
 

@@ -1,0 +1,11 @@
+/**
+ * SQL expression: the time at which a play ended, because its wallet had started as many newer plays of the game as the game allows at once; null for
+ * a live play.
+ * @param play alias of the play: a relation with the columns id, wallet, game_id and started_at
+ * @param maxLivePlays SQL expression of `maxLivePlays` of the game
+ */
+export const endOfPlay = (play: string, maxLivePlays: string): string => `(
+  select newer.started_at from plays newer
+  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at
+    and (newer.started_at, newer.id) > (${play}.started_at, ${play}.id)
+  order by newer.started_at, newer.id offset ${maxLivePlays} - 1 limit 1)`;
