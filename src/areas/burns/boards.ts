@@ -66,6 +66,32 @@ const selectRank = statement<{
      from burn_standings where event_id = $1 and board in ('referral', 'game', 'social') and wallet = $3) o`,
 );
 
+const selectBanned = statement<HiddenStanding>(
+  'select_banned_burners',
+  // One index lookup per banned wallet.
+  `with ${RANGES}
+   select m.wallet, m.amount::text as amount,
+     (b.above + (select count(*) from (${inRange('b', 'limit b.n')}) i where (i.amount, i.wallet) > (m.amount, m.wallet)))::int as position
+   from players p, lateral (
+     select s.amount, s.wallet from burn_standings s where ${ON_BOARD} and s.wallet = p.wallet offset 0) m, lateral (
+     select * from r where (r.amount, r.wallet) >= (m.amount, m.wallet) order by r.amount, r.wallet limit 1) b
+   where p.banned_at is not null order by position`,
+);
+
+/** The standing of a banned wallet, which is stored but not shown. `position`: from 0, among all stored standings. */
+interface HiddenStanding {
+  readonly wallet: string;
+  readonly amount: string;
+  readonly position: number;
+}
+
+/** Returns the stored position of a shown position. */
+const storedPosition = (hidden: readonly HiddenStanding[], shown: number): number =>
+  hidden.reduce((stored, { position }) => (position <= stored ? stored + 1 : stored), shown);
+
+/** Returns the number of hidden standings with a greater amount. */
+const hiddenAbove = (hidden: readonly HiddenStanding[], amount: string): number => hidden.filter((one) => BigInt(one.amount) > BigInt(amount)).length;
+
 /**
  * Selects a page of a board. `around`: wallet at the centre of the page; if the wallet is not on the board, the page begins at the top. If `around`
  * is null, the page begins at `offset`.
@@ -76,34 +102,47 @@ export interface BoardQuery {
   readonly around: string | null;
 }
 
-async function offsetOf(db: Queryable, event: string, board: BurnBoard, { limit, offset, around }: BoardQuery): Promise<number> {
+async function offsetOf(
+  db: Queryable,
+  event: string,
+  board: BurnBoard,
+  { limit, offset, around }: BoardQuery,
+  hidden: readonly HiddenStanding[],
+): Promise<number> {
   if (around === null) return offset;
   const [found] = await db.query(selectPosition, [event, board, around]);
-  return found ? Math.max(0, found.position - Math.floor(limit / 2)) : 0;
+  if (!found || hidden.some(({ wallet }) => wallet === around)) return 0;
+  const position = found.position - hidden.filter((one) => one.position < found.position).length;
+  return Math.max(0, position - Math.floor(limit / 2));
 }
 
-/** Reads a page of a board, and the number of wallets on the board. */
+/** Reads a page of a board, and the number of wallets on the board. Leaves out banned wallets. */
 export async function readBurnBoard(
   app: App,
   event: string,
   board: BurnBoard,
   query: BoardQuery,
 ): Promise<{ entries: z.input<typeof BurnStanding>[]; total: number }> {
-  const offset = await offsetOf(app.db, event, board, query);
-  const [page] = await app.db.query(selectPage, [event, board, offset, query.limit]);
+  const hidden = await app.db.query(selectBanned, [event, board]);
+  const offset = await offsetOf(app.db, event, board, query, hidden);
+  const first = storedPosition(hidden, offset);
+  const [page] = await app.db.query(selectPage, [event, board, first, storedPosition(hidden, offset + query.limit) - first]);
   if (!page) throw new Error('the statement select_burn_board returned no row');
+  const banned = new Set(hidden.map(({ wallet }) => wallet));
+  const entries = page.entries.filter(({ wallet }) => !banned.has(wallet));
   const ranks = ranksOfPage(
-    page.entries.map(({ amount }) => amount),
-    page.firstRank ?? 0,
+    entries.map(({ amount }) => amount),
+    (page.firstRank ?? 0) - hiddenAbove(hidden, entries[0]?.amount ?? '0'),
     offset,
   );
-  return { entries: page.entries.map((entry, i) => ({ rank: ranks[i] ?? 0, ...entry })), total: page.total };
+  return { entries: entries.map((entry, i) => ({ rank: ranks[i] ?? 0, ...entry })), total: page.total - hidden.length };
 }
 
-/** Reads a wallet's rank in an event, by the sum of its burns. */
+/** Reads a wallet's rank in an event, by the sum of its burns. A banned wallet has no rank. */
 export async function readBurnRank(db: Queryable, event: string, wallet: string): Promise<BurnRank> {
-  const [found] = await db.query(selectRank, [event, 'total', wallet]);
+  const [[found], hidden] = await Promise.all([db.query(selectRank, [event, 'total', wallet]), db.query(selectBanned, [event, 'total'])]);
   const bySource = { referral: found?.referral ?? '0', game: found?.game ?? '0', social: found?.social ?? '0' };
-  if (!found) return { rank: null, burned: '0', percentile: null, bySource };
-  return { rank: found.rank, burned: found.burned, percentile: percentile(found.rank, found.total), bySource };
+  if (!found || hidden.some((one) => one.wallet === wallet)) return { rank: null, burned: found?.burned ?? '0', percentile: null, bySource };
+  const rank = found.rank - hiddenAbove(hidden, found.burned);
+  return { rank, burned: found.burned, percentile: percentile(rank, found.total - hidden.length), bySource };
 }

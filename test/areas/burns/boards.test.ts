@@ -251,3 +251,40 @@ test.each([
   expect(await wrongRanges(event)).toEqual([]);
   if (n > MAX_RANGE_SIZE) expect((await sql(t.app, 'select 1 from burn_ranges where event_id = $1', [event.id])).length).toBeGreaterThan(4);
 });
+
+test('banned wallets are on no board and have no rank, the ranks below them move up, and the end of the ban restores the board', async () => {
+  const random = randomGenerator(11);
+  const event = await activateNewEvent(t.app);
+  const wallets = Array.from({ length: 40 }, () => randomWallet());
+  await creditAll(
+    t.app,
+    event,
+    wallets.map((wallet) => finalizedBurn(event, wallet, BigInt(random.int(1, 12)))),
+  );
+  const read = async (limit: number, offset: number) => await readBurnBoard(t.app, event.id, 'total', { limit, offset, around: null });
+  const before = await read(100, 0);
+  const banned = wallets.filter(() => random.int(1, 3) === 1);
+  const setBan = (at: string) =>
+    sql(
+      t.app,
+      `insert into players (wallet, banned_at) select w, ${at} from unnest($1::text[]) w on conflict (wallet) do update set banned_at = ${at}`,
+      [banned],
+    );
+  await setBan('app_now()');
+  const shown = before.entries.filter(({ wallet }) => !banned.includes(wallet));
+  const expected = shown.map((entry) => ({ ...entry, rank: 1 + shown.findIndex(({ amount }) => amount === entry.amount) }));
+  for (let i = 0; i < 40; i += 1) {
+    const [limit, offset] = [random.int(1, 30), random.int(0, expected.length + 2)];
+    expect(await read(limit, offset)).toEqual({ entries: expected.slice(offset, offset + limit), total: expected.length });
+    const centre = random.int(0, expected.length - 1);
+    const from = Math.max(0, centre - Math.floor(limit / 2));
+    const around = await readBurnBoard(t.app, event.id, 'total', { limit, offset: 0, around: expected[centre]?.wallet ?? null });
+    expect(around.entries).toEqual(expected.slice(from, from + limit));
+  }
+  for (const { wallet, rank } of expected) {
+    expect(await readBurnRank(t.app.db, event.id, wallet)).toMatchObject({ rank, percentile: percentile(rank, expected.length) });
+  }
+  expect(await readBurnRank(t.app.db, event.id, banned[0] ?? '')).toMatchObject({ rank: null, percentile: null });
+  await setBan('null');
+  expect(await read(100, 0)).toEqual(before);
+});

@@ -5,13 +5,16 @@ import type { EntryRuleTerms } from '#areas/lottery/terms.ts';
 import { linkAccount } from '#areas/social';
 import { NO_ENTRY_RULES, parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
 import {
   balanceOf,
+  inMs,
   newPayer,
   openRound,
   PURSE,
   payFor,
+  randomSignature,
   refundsOf,
   requestTicket,
   storedEntries,
@@ -161,4 +164,21 @@ test('while the balance of a wallet cannot be read, its paid ticket is not store
   // A failed read of a balance is not repeated for a second.
   await new Promise((resolve) => setTimeout(resolve, 1_200));
   expect((await requestTicket(payer, round, signature)).status).toBe(201);
+});
+
+test('the rules are also checked for a payment that is named after the closing time, while the round waits for other tickets', async () => {
+  const payer = await newPayer(t);
+  const round = await openRound(t, creator, { ticketPrice: '1000', entryRules: { minAcceptedScores: 1 }, closesAt: inMs(t, 3_000) });
+  const signature = await payFor(t, payer, round);
+  // The ticket of another wallet, whose payment nobody finds, keeps the round open for a while.
+  await sql(
+    t.app,
+    `insert into tickets (id, round, wallet, signature, state, asked_at, next_at)
+     values (gen_random_uuid(), $1, $2, $3, 'checking', app_now() - interval '1 second', app_now() + interval '1 minute')`,
+    [round.id, payer.wallet, randomSignature()],
+  );
+  await retryUntilPass(async () => expect(t.clock.now().getTime()).toBeGreaterThan(Date.parse(round.closesAt ?? '')));
+  const answer = await requestTicket(payer, round, signature);
+  expect([answer.status, await answer.json()]).toMatchObject([403, { error: 'minAcceptedScores: the wallet must have at least 1 accepted scores' }]);
+  expect(await storedEntries(t, round)).toEqual([]);
 });
