@@ -9,9 +9,12 @@ interface Area {
   readonly tests: readonly string[];
 }
 
+/** The test that compares the entities with the migrations. */
+const SCHEMA = 'test/platform/db/entities.test.ts';
+
 export const AREAS: Readonly<Record<string, Area>> = {
   lib: { sources: ['src/lib/**/*.ts'], tests: ['test/lib/**/*.test.ts'] },
-  points: { sources: ['src/areas/points/**/*.ts'], tests: ['test/areas/points/**/*.test.ts', 'test/areas/admin/points.test.ts'] },
+  points: { sources: ['src/areas/points/**/*.ts'], tests: ['test/areas/points/**/*.test.ts', 'test/areas/admin/points.test.ts', SCHEMA] },
   'arcade/scores': {
     sources: ['src/areas/arcade/scores/**/*.ts'],
     tests: [
@@ -21,14 +24,15 @@ export const AREAS: Readonly<Record<string, Area>> = {
       'test/areas/battles/scores.test.ts',
     ],
   },
-  rewards: { sources: ['src/areas/rewards/**/*.ts'], tests: ['test/areas/rewards/**/*.test.ts'] },
-  payouts: { sources: ['src/areas/payouts/**/*.ts'], tests: ['test/areas/payouts/**/*.test.ts'] },
-  lottery: { sources: ['src/areas/lottery/**/*.ts'], tests: ['test/areas/lottery/**/*.test.ts'] },
+  rewards: { sources: ['src/areas/rewards/**/*.ts'], tests: ['test/areas/rewards/**/*.test.ts', SCHEMA] },
+  payouts: { sources: ['src/areas/payouts/**/*.ts'], tests: ['test/areas/payouts/**/*.test.ts', SCHEMA] },
+  lottery: { sources: ['src/areas/lottery/**/*.ts'], tests: ['test/areas/lottery/**/*.test.ts', SCHEMA] },
   'platform/solana': {
     sources: ['src/platform/solana/**/*.ts'],
     tests: [
       'test/platform/solana/**/*.test.ts',
       'test/programs/*/client.test.ts',
+      'test/programs/build.test.ts',
       'test/programs/deploy.test.ts',
       'test/areas/wallets/*.test.ts',
       'test/areas/burns/transactions.test.ts',
