@@ -7,8 +7,8 @@ import type { App } from '#platform/app.ts';
 import { addTickets, closeNow, openLegacy } from '#test/support/areas/draws.ts';
 import { type PatientPlayer, patientPlayer, retryUntilPass } from '#test/support/areas/player.ts';
 
-/** Number of rounds of wallets that close at once. */
-const ROUNDS = Number(process.env.BURST_ROUNDS ?? 1_000);
+/** Number of rounds of wallets that close at once. `BURST_ROUNDS=1000` is the load of docs/benchmarks.md; it needs a machine without other tests. */
+const ROUNDS = Number(process.env.BURST_ROUNDS ?? 300);
 /** Maximum time from the first close until the last commitment is recorded, and until that of the operator's round is, seconds. */
 const ALL_WITHIN_SEC = 120;
 const CHAT_WITHIN_SEC = 30;
