@@ -49,7 +49,10 @@ async function measure(t: RewardsTest, test: StrangersTest, strangers: number): 
   const claimed = await Promise.all(
     players.map(async (player) => {
       const start = performance.now();
-      const answer = await player.fetch('/api/rewards/claim', { json: claimBody(epoch, player.wallet), headers: { Prefer: 'wait=60' } });
+      const request = () => player.fetch('/api/rewards/claim', { json: claimBody(epoch, player.wallet), headers: { Prefer: 'wait=60' } });
+      let answer = await request();
+      // A loaded machine answers 503; the time of the repetition counts.
+      for (let i = 0; answer.status === 503 && i < 10; i += 1) answer = await sleep(500).then(request);
       expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: expect.stringMatching(/confirmed|claimed/) })]);
       return performance.now() - start;
     }),

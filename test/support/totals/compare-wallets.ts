@@ -169,7 +169,8 @@ async function compareQuests(model: Model, { wallet, fetch }: Pick<Player, 'wall
   const tasks = await call<OwnQuestLine[]>(fetch, '/api/tasks/daily');
   expect(tasks).toEqual(quests.filter(({ task }) => task));
   for (const { id, windowKey, met, task, completed, pointsAwarded } of quests) {
-    const given = model.completion(wallet, model.modeOf(wallet), `${id}:${windowKey}`);
+    const [mode, cause] = [model.modeOf(wallet), `${id}:${windowKey}`];
+    const given = model.isVoid(wallet, mode, cause) ? undefined : model.completion(wallet, mode, cause);
     expect({ wallet, id, windowKey, completed, pointsAwarded }).toEqual({
       wallet,
       id,

@@ -143,6 +143,12 @@ export class Model {
     return 201;
   }
 
+  /** Returns whether a quest completion is void: its latest void is not undone. */
+  isVoid(wallet: string, mode: Mode, cause: string): boolean {
+    const rows = this.rowsOf(wallet, mode).filter((row) => row.kind === 'quest' && row.cause.startsWith(`${cause}:`));
+    return rows.findLast(({ reason }) => reason === 'void' || reason === 'restore')?.reason === 'void';
+  }
+
   /** Returns the points of a quest completion at present: 0 after its revocation and while it is void; undefined without a completion. */
   completion(wallet: string, mode: Mode, cause: string): number | undefined {
     const rows = this.rowsOf(wallet, mode).filter((row) => row.kind === 'quest' && (row.cause === cause || row.cause.startsWith(`${cause}:`)));
