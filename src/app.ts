@@ -36,7 +36,7 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
 
 const MEDIA_PATH = /^\/clips\/[^/]+\/media$/;
 
-/** Koa middleware: refuses every request to the host of media files that is not for such a file, so that no page of the service has its origin. */
+/** Koa middleware: the host of media files serves only media files, so that no page of the service has the same origin as the files of players. */
 const onlyMedia =
   (host: string): Koa.Middleware =>
   async (ctx, next) => {

@@ -41,7 +41,8 @@ async function recordAndReply(app: App, batch: readonly PendingScore[]): Promise
 
 /**
  * Runs the replays of a job's scores, each before its score enters a batch, so that a long replay does not delay other scores. Records the scores
- * together with the scores of other running jobs, and sends the replies to the waiting requests. */
+ * together with the scores of other running jobs, and sends the replies to the waiting requests.
+ */
 export const recordScores: Handler<typeof job> = async (app, { channel, submissions }) => {
   const record = app.state(recorder);
   const trace = exportTrace();

@@ -28,6 +28,7 @@ export function playAsBot(
   seed: Uint8Array,
   { random = Math.random, idleTicks = 0, maxTicks = 10_800 }: { random?: () => number; idleTicks?: number; maxTicks?: number } = {},
 ): BotPlay {
+  // TypeScript does not know the exports of a module. docs/replays.md defines these three, and the service refuses a simulation without them.
   const game = new WebAssembly.Instance(module).exports as unknown as GameExports;
   const words = new DataView(seed.buffer, seed.byteOffset, 16);
   game.start(words.getInt32(0, true), words.getInt32(4, true), words.getInt32(8, true), words.getInt32(12, true));

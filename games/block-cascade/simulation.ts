@@ -215,7 +215,7 @@ function cellOf(i: i32): i32 {
   return (y + (i >> 2)) * WIDTH + x + (i & 3);
 }
 
-/** Returns the kind of a new piece: a random kind of those that have not appeared since the bag was filled. */
+/** Draws a random kind from the bag, and removes it from the bag. An empty bag is first filled with all seven kinds. */
 function drawKind(): i32 {
   if (bagSize === 0) {
     for (let i = 0; i < 7; i += 1) store<u8>(bag + i, <u8>i);

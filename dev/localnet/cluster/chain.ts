@@ -89,7 +89,7 @@ export class Chain {
     return new Chain({ ...this.options, journalPath: undefined }, this);
   }
 
-  /** Gives all later blocks other hashes than those of every other copy of this chain. */
+  /** Makes the hashes of all later blocks differ from the hashes of the same blocks in other copies of this chain. */
   forkHashes(): void {
     this.hashes.addFork({ from: this.tick() + 1, to: Number.MAX_SAFE_INTEGER, id: 1_000_000 + this.hashes.forks });
   }

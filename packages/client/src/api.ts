@@ -951,7 +951,7 @@ export type Decisions = {
   /** Scores that this request decided. */
   decided: number;
 
-  /** Scores that could not be decided, such as scores that were decided before. */
+  /** Scores that the request did not change, for example because they were decided before. */
   skipped: { scoreId: Id; error: string }[];
 
   /** Scores that still match the filter; send the request again for them. 0 for ids. */
@@ -1938,7 +1938,7 @@ export type OwnQuest = {
   /** Whether the whole requirement and all gates are met. */
   met: boolean;
 
-  /** Sentences that say what is missing, for the requirement and for the gates. */
+  /** The unmet parts of the requirement and of the gates, one sentence each. */
   missing: string[];
 
   /** Window of this completion: `once`, a UTC day, or an ISO week. */

@@ -87,7 +87,7 @@ async function readTransaction(context: Context, signature: string, { commitment
   return found;
 }
 
-/** Checks that a transaction has exactly one memo of a batch, which names these members, and that its token transfers are those of the members. */
+/** Checks that a transaction has exactly one memo of a batch, that this memo names the given members, and that the transaction makes exactly the members' transfers. */
 export function checkBatch(
   signature: string,
   { instructions }: ChainTransaction,

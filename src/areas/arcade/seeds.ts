@@ -152,6 +152,7 @@ const CABINETS = Object.entries(GAMES)
   }));
 
 const lockSeeds = statement('lock_seeds', `select pg_advisory_xact_lock(hashtext('seeds'))`);
+const anyGame = statement<{ id: string }>('select_any_game', 'select id from games limit 1');
 const fillGames = statement<{ id: string }>(
   'seed_games',
   `with game as (
@@ -178,12 +179,7 @@ const fillTheme = statement<{ id: string }>(
  */
 export async function seedArcade(db: Queryable): Promise<string[]> {
   await db.query(lockSeeds);
-  const simulation = await storeSimulation(db, new Uint8Array(await readFile(MODULE)), REPLAY_LIMITS, 'seed');
-  const definitions = Object.entries(GAMES).map(([id, game]) =>
-    JSON.stringify(GameDefinition.parse(id === REPLAYED ? { ...game, simulation: simulation.hash } : game)),
-  );
-  const secrets = Object.keys(GAMES).map((id) => (id === SIGNED ? randomBytes(32).toString('hex') : null));
-  const games = await db.query(fillGames, [Object.keys(GAMES), definitions, secrets]);
+  const games = (await db.query(anyGame)).length > 0 ? [] : await seedGames(db);
   const cabinets = await db.query(fillCabinets, [
     CABINETS.map((cabinet) => cabinet.id),
     CABINETS.map((cabinet) => cabinet.gameId),
@@ -191,4 +187,14 @@ export async function seedArcade(db: Queryable): Promise<string[]> {
   ]);
   const theme = await db.query(fillTheme, [THEME_SETTING, JSON.stringify(DEFAULT_THEME)]);
   return Object.entries({ games, cabinets, theme }).flatMap(([name, rows]) => (rows.length > 0 ? [`${name} (${rows.length})`] : []));
+}
+
+/** Inserts the games, and the simulation that one of them names. */
+async function seedGames(db: Queryable): Promise<{ id: string }[]> {
+  const { hash } = await storeSimulation(db, new Uint8Array(await readFile(MODULE)), REPLAY_LIMITS, 'seed');
+  const definitions = Object.entries(GAMES).map(([id, game]) =>
+    JSON.stringify(GameDefinition.parse(id === REPLAYED ? { ...game, simulation: hash } : game)),
+  );
+  const secrets = Object.keys(GAMES).map((id) => (id === SIGNED ? randomBytes(32).toString('hex') : null));
+  return await db.query(fillGames, [Object.keys(GAMES), definitions, secrets]);
 }

@@ -51,7 +51,7 @@ export const OwnQuest = z
       .meta({ description: 'One item per condition, in the order of the requirement.' }),
     met: z.boolean().meta({ description: 'Whether the whole requirement and all gates are met.', example: false }),
     missing: z.array(z.string()).meta({
-      description: 'Sentences that say what is missing, for the requirement and for the gates.',
+      description: 'The unmet parts of the requirement and of the gates, one sentence each.',
       example: ['2 more accepted scores in star-raiders'],
     }),
     windowKey: z.string().meta({ description: 'Window of this completion: `once`, a UTC day, or an ISO week.', example: 'once' }),

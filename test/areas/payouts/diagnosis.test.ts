@@ -24,6 +24,7 @@ function account({ amount = 0n, frozen = false, owner = wallet }: Holding) {
 /** Returns the name of the error of a batch of two payments (70 and 30 base units) whose first transfer failed; `do` when the batch does not fail. */
 async function diagnosisOf(source: Holding | null, destination: Holding | null = {}, opens = false): Promise<string> {
   const accounts = [source && account({ owner: treasury, ...source }), destination && account(destination)];
+  // `diagnose` uses no other part of the application and of the batch.
   const app = { chain: { node: { accounts: async () => ({ slot: 1, accounts }) } } } as unknown as App;
   const members = [
     { wallet, amount: 70n, opens },

@@ -15,6 +15,7 @@ interface Exports {
 
 /** Returns what a caller sees of a program: the result or the trap of each tick, and the score after it. */
 function trace(bytes: Uint8Array<ArrayBuffer>): { seen: unknown[]; fuel: bigint | undefined } {
+  // TypeScript does not know the exports of a module; `buildModule` exports these.
   const { tick, score, fuel } = new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as unknown as Exports;
   const seen = INPUTS.map((input) => {
     try {

@@ -18,7 +18,7 @@ const PROOFS = {
 const NO_PERSON = 'not proven: that a person played';
 const NOT_PROVEN = `${NO_PERSON}, and that the client computed the score by the rules of the game`;
 
-/** Returns what the verification of a game proves about an accepted score, and what it does not prove, one sentence per item. */
+/** Returns a list of sentences: the facts that the verification of a game proves about an accepted score, and last the facts that it does not prove. */
 export const proofsOf = ({ verification, secret }: Pick<Game, 'verification' | 'secret'>): string[] => [
   'the score is in the range of the game',
   ...PROOFS[verification],

@@ -61,7 +61,7 @@ export const Decisions = z
     decided: Count.meta({ description: 'Scores that this request decided.', example: 120 }),
     skipped: z
       .array(z.strictObject({ scoreId: Id, error: z.string().meta({ example: 'the score is rejected, not held' }) }))
-      .meta({ description: 'Scores that could not be decided, such as scores that were decided before.' }),
+      .meta({ description: 'Scores that the request did not change, for example because they were decided before.' }),
     left: Count.meta({ description: 'Scores that still match the filter; send the request again for them. 0 for ids.', example: 0 }),
   })
   .meta({ id: 'Decisions' });

@@ -99,7 +99,7 @@ const cache = perApp((app) =>
 export async function loadSimulation(app: App, hash: string): Promise<StoredSimulation | null> {
   const simulations = app.state(cache);
   const found = await simulations.get(hash);
-  // Forgets unknown hashes, so that the simulation is found as soon as it is uploaded, and so that unknown hashes do not fill the cache.
+  // The cache keeps no unknown hashes. Otherwise a new upload would be found late, and requests with random hashes would fill the cache.
   if (!found) simulations.delete(hash);
   return found;
 }

@@ -44,7 +44,7 @@ export interface Decision {
   reason: string | undefined;
 }
 
-/** Writes the new state of decided scores, and counts the accepted and voided ones, except those of a banned wallet. */
+/** Writes the new state of decided scores, and updates the counters of their games. Scores of a banned wallet do not change the counters. */
 export async function write(tx: Tx, open: OpenDay, decision: Decision, scores: readonly (ScoreToDecide & { status: ScoreStatus })[]): Promise<void> {
   await tx.query(decide, [
     open.at.toISOString(),

@@ -25,7 +25,7 @@ type ScoreVerdict =
   | { verdict: 'accepted' | 'held'; reasons: string[]; durationMs: number | null }
   | { verdict: 'refused'; error: string; isReplay?: true };
 
-/** What is known of a play. */
+/** The facts about a play that decide whether its score is valid. */
 interface PlayEvidence {
   /** The row of the play; undefined when there is none. */
   play: Play | undefined;

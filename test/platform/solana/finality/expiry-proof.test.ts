@@ -93,6 +93,7 @@ test('an attempt with a nonce is dead only if another transaction used the nonce
   const attempt = { ...attemptWith(), nonce_account: account, nonce };
   const advanced: NodeState = { nonce: { slot: 100, value: randomAddress() } };
   const resultOf = async (node: NodeState, second: NodeState | null = null, user: string | null = usedBy) => {
+    // `checkNonceExpiry` uses no other part of a type.
     const type = { nonceUser: async () => user } as unknown as Parameters<typeof checkNonceExpiry>[1];
     return (await checkNonceExpiry(appWith(node, second), type, attempt)).result;
   };
