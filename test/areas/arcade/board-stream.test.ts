@@ -207,6 +207,7 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) =>
         await Promise.all([steady.apply(), unsteady.apply()]);
       }
       await unsteady.open();
+      const answers = history.answers.map(({ sent, rank, ...receipt }) => receipt);
       await retryUntilPass(async () => {
         await Promise.all([steady.apply(), unsteady.apply()]);
         for (const game of GAMES) {
@@ -214,12 +215,12 @@ test.each(Array.from({ length: Number(process.env.MODEL_SEEDS ?? 2) }, (_, i) =>
           expect({ game, board: steady.boards.get(game) }).toEqual({ game, board });
           expect({ game, board: unsteady.boards.get(game) }).toEqual({ game, board });
         }
+        // A held score changes no board, so its event can arrive after the boards are equal.
+        for (const { own, resets } of [steady, unsteady]) if (resets === 0) expect(own).toHaveLength(answers.length);
       });
-      const answers = history.answers.map(({ sent, rank, ...receipt }) => receipt);
-      for (const { own, resets } of [steady, unsteady]) {
+      for (const { own } of [steady, unsteady]) {
         const heard = own.map(({ type, category, at, gameId, rank, ...receipt }) => receipt);
         expect(new Set(heard.map(({ scoreId }) => scoreId)).size).toBe(heard.length);
-        if (resets === 0) expect(heard).toHaveLength(answers.length);
         expect(answers).toEqual(expect.arrayContaining(heard));
       }
       expect(steady.resets > 0).toBe(seed % 2 === 0);

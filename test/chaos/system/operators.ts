@@ -44,6 +44,8 @@ async function registerReplays(client: Client): Promise<void> {
   const game = { ...TEST_GAME, verification: 'replay', simulation: uploaded.body.hash };
   const { status, body } = await adminRequest(client, path, { method: 'PUT', json: game });
   if (status >= 300) throw new Error(`${path} returned ${status} ${JSON.stringify(body)}`);
+  // The other API processes read the changed game after at most one second. Until then they start plays without a seed.
+  await sleep(1_500);
 }
 
 /** Runs chat rounds, one after the other, until the load ends. */
