@@ -67,6 +67,8 @@ export const PayoutLaneScansTable = defineEntity({
     read: integer().default(0),
     /** Whether every transaction between `floor` and `topSlot` was read. */
     complete: boolean().default(false),
+    /** Time until which one run may read the next part alone; null while no run reads. */
+    readingUntil: timestamp().nullable(),
     startedAt: timestamp().defaultRaw('app_now()'),
     changedAt: timestamp().defaultRaw('app_now()'),
   },

@@ -1,5 +1,6 @@
+import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from '../build.ts';
 import type { Lane } from './rows.ts';
@@ -26,29 +27,45 @@ export const newScan = (floor: number): LaneScan => ({
   ...{ floor, topSlot: null, before: null, openedSlot: null, listed: 0, read: 0, complete: false },
 });
 
-const selectScan = statement<LaneScan>(
-  'select_payout_lane_scan',
-  `select floor::float8 as floor, top_slot::float8 as "topSlot", before, opened_slot::float8 as "openedSlot", listed, read, complete
-   from payout_lane_scans where lane = $1 and address = $2`,
+/** Time after which another run may continue a scan, because the process that reads the part was probably killed. */
+const READING_MAX_SEC = 30;
+
+const deleteOtherScan = statement('delete_scan_of_earlier_lane_account', 'delete from payout_lane_scans where lane = $1 and address <> $2');
+const claimScanRow = statement<LaneScan>(
+  'claim_payout_lane_scan',
+  `insert into payout_lane_scans as s (lane, address, floor, reading_until) values ($1, $2, $3::int8, app_now() + $4::float8 * interval '1 second')
+   on conflict (lane) do update set reading_until = excluded.reading_until where s.reading_until is null or s.reading_until <= app_now()
+   returning floor::float8 as floor, top_slot::float8 as "topSlot", before, opened_slot::float8 as "openedSlot", listed, read, complete`,
 );
 // The condition on `before` compares with the progress that the caller read, so that two processes do not overwrite the progress of each other.
-const upsertScan = statement<{ lane: number }>(
-  'upsert_payout_lane_scan',
-  `insert into payout_lane_scans as s (lane, address, floor, top_slot, before, opened_slot, listed, read, complete)
-   values ($1, $2, $3::int8, $4::int8, $5, $6::int8, $7, $8, $9)
-   on conflict (lane) do update set address = excluded.address, floor = excluded.floor, top_slot = excluded.top_slot, before = excluded.before,
-     opened_slot = excluded.opened_slot, listed = excluded.listed, read = excluded.read, complete = excluded.complete, changed_at = app_now()
-   where s.address <> excluded.address or s.before is not distinct from $10 returning lane::int`,
+const updateScan = statement(
+  'update_payout_lane_scan',
+  `update payout_lane_scans set floor = $3::int8, top_slot = $4::int8, before = $5, opened_slot = $6::int8, listed = $7, read = $8, complete = $9,
+     changed_at = app_now()
+   where lane = $1 and address = $2 and before is not distinct from $10`,
 );
 
-/** Reads the progress of a lane's scan; undefined when there is none. */
-export const readScan = async (db: Queryable, { lane, address }: Pick<Lane, 'lane' | 'address'>): Promise<LaneScan | undefined> =>
-  (await db.query(selectScan, [lane, address]))[0];
+/**
+ * Claims the scan of a lane, so that no other run reads the same transactions at the same time. Begins the scan at the slot `floor` if there is none.
+ * @returns the progress; undefined while another run reads a part
+ */
+export async function claimScan(app: App, { lane, address }: Pick<Lane, 'lane' | 'address'>, floor: number): Promise<LaneScan | undefined> {
+  return await app.tx(async (tx) => {
+    await tx.query(deleteOtherScan, [lane, address]);
+    return (await tx.query(claimScanRow, [lane, address, floor, READING_MAX_SEC]))[0];
+  });
+}
+
+/** Ends the claim of a scan. */
+export const releaseScan = (app: App, { lane, address }: Pick<Lane, 'lane' | 'address'>) =>
+  app.tx((tx) =>
+    run(tx, build.updateTable('payout_lane_scans').set({ reading_until: null }).where('lane', '=', lane).where('address', '=', address)),
+  );
 
 /** Stores the progress of a lane's scan. Does nothing when another process has continued the scan since the caller read it. */
 export async function saveScan(tx: Tx, { lane, address }: Pick<Lane, 'lane' | 'address'>, from: LaneScan, to: LaneScan): Promise<void> {
   const { floor, topSlot, before, openedSlot, listed, read, complete } = to;
-  await tx.query(upsertScan, [lane, address, floor, topSlot, before, openedSlot, listed, read, complete, from.before]);
+  await tx.query(updateScan, [lane, address, floor, topSlot, before, openedSlot, listed, read, complete, from.before]);
 }
 
 /** Deletes the scan of a lane. */

@@ -4,7 +4,7 @@ import { type LandedAttempt, type OwnAttempts, readNonceAfter, selectLandedAfter
 import { type LaneResult, type ReadNonce, unexplained } from './result.ts';
 import type { Lane } from './rows.ts';
 import { scanPart } from './scan.ts';
-import { type LaneScan, newScan, readScan, saveScan, selectUsesAfter } from './scan-rows.ts';
+import { claimScan, type LaneScan, newScan, releaseScan, saveScan, selectUsesAfter } from './scan-rows.ts';
 import { matchTransactions } from './unmatched-transactions.ts';
 
 /** Number of slots that are listed again when a history ends before the present nonce, because an RPC node may list a transaction late. */
@@ -24,12 +24,17 @@ export async function explainByHistory(
   read: ReadNonce & { readonly value: string },
   own: OwnAttempts,
 ): Promise<{ readonly last: LandedAttempt | null } | Exclude<LaneResult, string>> {
-  const stored = (await readScan(app.db, lane)) ?? newScan(floorOf(lane));
-  const { scan, stuck } = stored.complete ? { scan: stored, stuck: null } : await scanPart(app, lane, stored, read.slot);
-  const [problem, ...problems] = await app.tx((tx) => matchTransactions(app, tx, lane));
-  if (problem !== undefined) return { problems: [problem, ...problems] };
-  if (!scan.complete) return unexplained(stuck);
-  return await checkUses(app, lane, read, own, scan);
+  const stored = await claimScan(app, lane, floorOf(lane));
+  if (stored === undefined) return unexplained();
+  try {
+    const { scan, stuck } = stored.complete ? { scan: stored, stuck: null } : await scanPart(app, lane, stored, read.slot);
+    const [problem, ...problems] = await app.tx((tx) => matchTransactions(app, tx, lane));
+    if (problem !== undefined) return { problems: [problem, ...problems] };
+    if (!scan.complete) return unexplained(stuck);
+    return await checkUses(app, lane, read, own, scan);
+  } finally {
+    await releaseScan(app, lane);
+  }
 }
 
 /** Checks that the uses of nonces in the database lead from the stored nonce of a lane to its present nonce. */

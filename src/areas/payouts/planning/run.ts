@@ -1,3 +1,4 @@
+import { planPayouts } from '#jobs/payouts.ts';
 import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
@@ -42,10 +43,14 @@ export async function runPlanner(app: App): Promise<boolean> {
   }
 }
 
-/** Compares the lanes in the database with the chain. Raises an alert and changes nothing when the RPC node does not answer. */
+/**
+ * Compares the lanes in the database with the chain. Lets the planner read the histories of unexplained lanes, so that two processes do not read the
+ * same transactions. Raises an alert and changes nothing when the RPC node does not answer.
+ */
 export async function runReconciliation(app: App): Promise<void> {
   try {
-    await reconcile(app);
+    const { unexplained } = await reconcile(app);
+    if (unexplained > 0) await app.tx(async (tx) => tx.enqueue(planPayouts, {}));
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     alert(app, 'chain', error.message);

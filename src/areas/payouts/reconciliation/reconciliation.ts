@@ -43,7 +43,8 @@ const DATABASE_CHANGED = 'the database was restored or failed over; payouts are 
 
 /**
  * Compares the lanes in the database with the chain, and the current identity of the database with the identity that an earlier run stored. Pauses
- * payouts when there is a difference. Resumes payouts when there is no difference and no operator has paused them.
+ * payouts when there is a difference. Resumes payouts when there is no difference and no operator has paused them. Does not read histories; the planner
+ * does this.
  */
 export async function reconcile(app: App): Promise<LaneReconciliation> {
   const identity = await readIdentity(app);
@@ -52,7 +53,7 @@ export async function reconcile(app: App): Promise<LaneReconciliation> {
   const same = isSame(before, identity);
   // Pauses payouts before the chain is read, so that no transaction is signed while the RPC node answers slowly.
   if (!same && before.mismatchReason === null) await app.tx((tx) => storeMismatch(tx, DATABASE_CHANGED));
-  const lanes = await reconcileLanes(app, 'all', { readsHistory: true });
+  const lanes = await reconcileLanes(app, 'all', { readsHistory: false });
   await app.tx((tx) => storeResult(app, tx, identity, lanes));
   return lanes;
 }

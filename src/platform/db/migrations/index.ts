@@ -36,6 +36,7 @@ import { Migration0046Restrictions } from './0046-restrictions.ts';
 import { Migration0047Appeals } from './0047-appeals.ts';
 import { Migration0048Privacy } from './0048-privacy.ts';
 import { Migration0049Replays } from './0049-replays.ts';
+import { Migration0061LaneScanClaims } from './0061-lane-scan-claims.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -80,4 +81,5 @@ export const migrations = [
   { name: '0047-appeals', class: Migration0047Appeals },
   { name: '0048-privacy', class: Migration0048Privacy },
   { name: '0049-replays', class: Migration0049Replays },
+  { name: '0061-lane-scan-claims', class: Migration0061LaneScanClaims },
 ];

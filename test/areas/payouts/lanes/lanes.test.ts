@@ -98,6 +98,20 @@ test('a later transaction that the database does not have is found in the histor
   ]);
 });
 
+test('two runs at the same time do not read the same transactions of a history', async () => {
+  const lane = await chain.newLane();
+  chain.addTransaction(lane, lane.nonce, { at: 150 });
+  chain.addStrangers(lane, 600);
+  chain.slot = 5_000;
+  chain.accounts.set(lane.address, chain.nonceAfter(150));
+  for (let runs = 0; runs < 20; runs++) {
+    const results = await Promise.all([readLanes(true), readLanes(true)]);
+    if (results.every(({ clear }) => clear)) break;
+  }
+  expect(await stateOf(lane)).toMatchObject({ nonce: chain.nonceAfter(150), stale: false });
+  expect(chain.requests.transaction).toBe(601);
+});
+
 test('a history of any length is read in parts that survive a restart, and transactions of strangers are not stored', async () => {
   const lane = await chain.newLane();
   chain.addTransaction(lane, lane.nonce, { at: 150 });
