@@ -4,13 +4,22 @@ import { advanceBattles, battleConsumer } from '#areas/battles';
 import { endBurnEvents, ingestBurns } from '#areas/burns';
 import { prepareBridged } from '#areas/chat';
 import { sweepClips } from '#areas/clips';
-import { advanceRound, checkTicket, refreshDenyList, runScheduler, storeBalances, sweepRounds, sweepTickets } from '#areas/lottery';
+import {
+  advanceRound,
+  checkTicket,
+  findTicketPayments,
+  refreshDenyList,
+  runScheduler,
+  storeBalances,
+  sweepRounds,
+  sweepTickets,
+} from '#areas/lottery';
 import { prepareReport, runReconciliation } from '#areas/payouts';
 import { closeEndedPeriods, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards } from '#areas/points';
 import { deleteRequestedAccounts } from '#areas/privacy';
 import { announceDueQuests, completeQuests, questConsumer, sweepQuests } from '#areas/quests';
 import { referralConsumer } from '#areas/referrals';
-import { computeEpoch, expireEpochs, noteRestoreOnce, projectDay, reconcileRoots, sweepEpochs } from '#areas/rewards';
+import { computeEpoch, expireEpochs, noteRestoreOnce, projectDay, reconcileRoots, sweepEpochs, sweepRents } from '#areas/rewards';
 import { prepareEngagement } from '#areas/social';
 import { checkNames } from '#areas/wallets';
 import type { jobs } from '#jobs/index.ts';
@@ -48,7 +57,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   sweepQuests: (app) => sweepQuests(app),
   announceQuests: (app) => announceDueQuests(app),
   refreshBoards: (app) => refreshBoards(app),
-  rebuildBoard: (app, { board }) => rebuildBoard(app, board),
+  rebuildBoard: (app, { board }, progress) => rebuildBoard(app, board, progress),
   detectLostBoards: (app) => detectLostBoards(app),
   /** Also ends the sessions of the wallet, because the request that banned the wallet may have been interrupted after its commit. */
   async applyBan(app, { wallet }) {
@@ -63,7 +72,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   pollTransactions,
   followEpochs,
   findClaimSignatures,
-  computeEpoch: (app, { epoch }) => computeEpoch(app, epoch),
+  computeEpoch: (app, { epoch }, progress) => computeEpoch(app, epoch, progress),
   /** First detects a restored database with other keys, so that no batch is planned with them. */
   async planPayouts(app, payload) {
     await noteRestoreOnce(app);
@@ -86,6 +95,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   sweepRounds: (app) => sweepRounds(app),
   checkTicket: (app, { ticket }) => checkTicket(app, ticket),
   sweepTickets: (app) => sweepTickets(app),
+  findTicketPayments: (app) => findTicketPayments(app),
   scheduleRounds: (app) => runScheduler(app),
   refreshDenyList: (app) => refreshDenyList(app),
 
@@ -106,6 +116,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
   sweepEpochs: (app) => sweepEpochs(app),
   projectDay: (app) => projectDay(app),
   expireEpochs: (app) => expireEpochs(app),
+  sweepRents: (app) => sweepRents(app),
   sweepClips: (app) => sweepClips(app),
   deleteAccounts: (app) => deleteRequestedAccounts(app),
   checkNames: (app) => checkNames(app),

@@ -1,6 +1,6 @@
 import { drawCommitment } from '#areas/lottery';
 import { advanceNonce, openPayoutLane, payoutBatch } from '#areas/payouts';
-import { claim, epochClose, epochPageClose, epochRoot, epochSettle } from '#areas/rewards';
+import { claim, epochClose, epochPageClose, epochRoot, epochSettle, rentSweep } from '#areas/rewards';
 import type { TransactionType } from '#platform/solana/submission/index.ts';
 
 /** Every type of transaction that the service signs. */
@@ -9,6 +9,7 @@ const all: readonly TransactionType[] = [
   epochSettle,
   epochClose,
   epochPageClose,
+  rentSweep,
   claim,
   payoutBatch,
   advanceNonce,

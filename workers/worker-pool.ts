@@ -3,7 +3,7 @@ import { type Job as BullJob, Worker, type WorkerOptions } from 'bullmq';
 import { jobs } from '#jobs/index.ts';
 import { QUEUES, type QueueName } from '#jobs/queues.ts';
 import type { App } from '#platform/app.ts';
-import type { Job } from '#platform/jobs/job.ts';
+import type { Job, Progress } from '#platform/jobs/job.ts';
 import { queuePrefix } from '#platform/jobs/queues.ts';
 import { countFailedJob, observeJob, observeJobWait } from '#platform/observability/metrics/metrics.ts';
 import { traceJob } from '#platform/observability/tracing/tracing.ts';
@@ -36,7 +36,7 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
 };
 
 /** A handler without its payload type. */
-type AnyHandler = (app: App, payload: unknown) => Promise<void>;
+type AnyHandler = (app: App, payload: unknown, progress?: Progress) => Promise<unknown>;
 const byName = new Map<string, { job: Job; handle: AnyHandler }>(
   (Object.keys(jobs) as (keyof typeof jobs)[]).map((key) => [
     jobs[key].name,
@@ -70,7 +70,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   const handle = async (bullJob: BullJob) => {
     inFlight++;
     try {
-      await run(app, bullJob);
+      return await run(app, bullJob);
     } finally {
       inFlight--;
     }
@@ -92,7 +92,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   };
 }
 
-function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Promise<void>): Worker {
+function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Promise<unknown>): Worker {
   const worker = new Worker(name, handle, {
     connection: app.connect(),
     prefix: queuePrefix(app.config.redis.prefix, name),
@@ -110,12 +110,30 @@ function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Pro
   return worker;
 }
 
-async function run(app: App, bullJob: BullJob): Promise<void> {
+/** Minimum interval between two stored values of the progress of a job, ms. */
+const PROGRESS_INTERVAL_MS = 1_000;
+
+/** Returns the function that stores the progress of a job. Ignores failures, because only operators read the progress. */
+function progressOf(app: App, bullJob: BullJob): Progress {
+  let storedAt = Number.NEGATIVE_INFINITY;
+  return (percent) => {
+    const now = performance.now();
+    if (now - storedAt < PROGRESS_INTERVAL_MS) return;
+    storedAt = now;
+    bullJob
+      .updateProgress(Math.round(percent))
+      .catch((err: unknown) => app.log.debug({ err, job: bullJob.name }, 'the progress of a job could not be stored'));
+  };
+}
+
+/** Runs the handler of a job. @returns the result of the handler, which Bull Board shows */
+async function run(app: App, bullJob: BullJob): Promise<unknown> {
   const entry = byName.get(bullJob.name);
   if (!entry) throw new Error(`this release has no handler for the job ${bullJob.name}`);
   const { name, queue, payload } = entry.job;
   const { timestamp, processedOn, attemptsMade, opts } = bullJob;
   if (attemptsMade === 0) observeJobWait(queue, (processedOn ?? timestamp) - timestamp - (opts.delay ?? 0));
   const about = { name, queue, id: bullJob.id ?? '', attempt: attemptsMade + 1 };
-  await observeJob(name, () => traceJob(about, opts.telemetry?.metadata, () => entry.handle(app, payload.parse(bullJob.data))));
+  const handle = () => entry.handle(app, payload.parse(bullJob.data), progressOf(app, bullJob));
+  return await observeJob(name, () => traceJob(about, opts.telemetry?.metadata, handle));
 }

@@ -6,9 +6,14 @@ import { DELIVERY_STATES } from '#platform/webhooks/inbox.ts';
 
 const MAX_DISPLAY_BYTES = 16 * 1024;
 
-export const GameIdPath = z.object({ id: GameId });
+export const GameIdPath = z.object({ id: GameId.meta({ description: 'The id of the game.' }) });
 /** Path with a cabinet's id. Excludes `possess` and `release`, because other paths use these words in place of an id. */
-export const CabinetIdPath = z.object({ id: Slug.refine((id) => id !== 'possess' && id !== 'release', 'must not be a reserved word') });
+export const CabinetIdPath = z.object({
+  id: Slug.refine((id) => id !== 'possess' && id !== 'release', 'must not be a reserved word').meta({
+    description: 'The id of the cabinet.',
+    example: 'cabinet-1',
+  }),
+});
 
 export const GameRequest = GameDefinition.safeExtend({
   secret: z
@@ -70,7 +75,7 @@ export const ScheduledThemeView = z
     error: z.string().nullable().meta({ description: 'Reason why the change could not be applied; null while it waits.', example: null }),
   })
   .meta({ id: 'ScheduledTheme' });
-export const ScheduledPath = z.object({ id: Id });
+export const ScheduledPath = z.object({ id: Id.meta({ description: 'The id of the scheduled theme or event.' }) });
 
 const MAX_PAYLOAD_BYTES = 8 * 1024;
 const EVENT = { name: 'meteor-shower', payload: { intensity: 3 } };
@@ -105,7 +110,7 @@ export const PossessRequest = z
 
 export const ReleaseRequest = z.strictObject({ cabinetId: Slug }).meta({ id: 'CabinetReleaseRequest', example: { cabinetId: 'cabinet-1' } });
 
-const source = z.enum(WEBHOOK_SOURCES);
+const source = z.enum(WEBHOOK_SOURCES).meta({ description: 'The sender of the delivery.' });
 const state = z.enum(DELIVERY_STATES).meta({
   description:
     'received: the delivery is waiting or is being processed. worked: the delivery was processed. failed: processing failed and is not retried.',
@@ -114,7 +119,7 @@ const state = z.enum(DELIVERY_STATES).meta({
 
 export const DeliveryFilter = z.object({ source: source.optional(), state: state.optional() });
 export const DeliveryPath = z.object({
-  source: source.meta({ example: 'payment-status' }),
+  source: source.meta({ description: 'The sender of the delivery.', example: 'payment-status' }),
   id: z.string().min(1).max(512).meta({
     description: 'The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body.',
     example: 'msg_2Lh9KRb0pzN4LePd3XiA4v12Axj',

@@ -50,7 +50,7 @@ const lockClosed = statement(
   'select 1 from closed_periods where period = $1 and bucket = $2 and finals_at is null for update skip locked',
 );
 // Updates the statistics of the PostgreSQL query planner, so that queries use the indexes at once and not only after the next autovacuum.
-const analyze = statement('analyze_finals', 'analyze finals');
+const analyze = statement('analyze_finals', 'select analyze_finals()');
 const markStored = (period: Period, bucket: number) =>
   build
     .updateTable('closed_periods')

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { type InferResult, sql } from 'kysely';
 import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import type { Queryable } from '#platform/db/sql.ts';
@@ -22,23 +23,47 @@ const selectEntries = build
   ]);
 type AdminAuditEntry = InferResult<typeof selectEntries>[number];
 
+/** Returns an entry with the time format of all responses: `at` has milliseconds. */
+const inMilliseconds = (row: AdminAuditEntry): AdminAuditEntry => ({ ...row, at: new Date(row.at).toISOString() });
+
 /**
  * Returns a page of the audit log, newest row first, and the total number of rows. The total is the highest id, because ids have no gaps. `at` has
  * milliseconds.
  */
 export async function listAdminAudit(db: Queryable, limit: number, offset: number): Promise<{ entries: AdminAuditEntry[]; total: number }> {
+  const total = await readNewestId(db);
+  const page = selectEntries.where('id', '<=', String(total - offset));
+  const rows = await run(db, page.orderBy('id', 'desc').limit(limit));
+  return { entries: rows.map(inMilliseconds), total };
+}
+
+/** Rows per query when the whole log is read. */
+const CHUNK = 1_000;
+
+/**
+ * Returns the audit log as NDJSON, oldest row first. The file ends with the row that is the newest one when the file begins. Each page is queried only when the reader needs it.
+ * @param after id of the row after which the file begins; 0 for the whole log
+ */
+export async function exportAdminAudit(db: Queryable, after: number): Promise<Readable> {
+  const newest = await readNewestId(db);
+  async function* lines(): AsyncGenerator<string> {
+    for (let last = after; last < newest; ) {
+      const rows = await run(db, selectEntries.where('id', '>', String(last)).where('id', '<=', String(newest)).orderBy('id').limit(CHUNK));
+      if (rows.length === 0) return;
+      yield rows.map((row) => `${JSON.stringify(inMilliseconds(row))}\n`).join('');
+      last = Number(rows.at(-1)?.id);
+    }
+  }
+  return Readable.from(lines(), { objectMode: false, highWaterMark: 1 });
+}
+
+async function readNewestId(db: Queryable): Promise<number> {
   const [newest] = await run(
     db,
     build.selectFrom('admin_audit').select(({ fn }) => fn.max<string | null>('id').as('id')),
   );
-  const total = Number(newest?.id ?? 0);
-  const page = selectEntries.where('id', '<=', String(total - offset));
-  const rows = await run(db, page.orderBy('id', 'desc').limit(limit));
-  return { entries: rows.map((row) => ({ ...row, at: new Date(row.at).toISOString() })), total };
+  return Number(newest?.id ?? 0);
 }
-
-/** Rows that `verifyAdminAudit` reads per query. */
-const CHUNK = 1_000;
 
 /**
  * Verifies the hash chain of the audit log from its first row. This cannot detect that the newest rows were deleted. To detect a deletion, compare

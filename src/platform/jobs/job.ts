@@ -33,3 +33,6 @@ export function job<const Name extends string, Payload extends z.ZodType, const 
 ): Job<Name, Payload, Queue> {
   return { attempts: 8, backoffMs: 500, backoff: 'exponential', ...definition };
 }
+
+/** Reports the progress of a job, 0 to 100 percent. A worker stores it at most once per second, and Bull Board shows it. */
+export type Progress = (percent: number) => void;

@@ -6,7 +6,7 @@ import { decideApproval, listApprovals, readApproval } from '#platform/auth/appr
 import { reply, route } from '#platform/http/route.ts';
 import { ACTIONS } from './actions.ts';
 
-const Path = z.object({ id: Id });
+const Path = z.object({ id: Id.meta({ description: 'The id of the approval.' }) });
 const Filter = PageQuery.extend({ state: z.enum(APPROVAL_STATES).default('pending').meta({ description: 'Lists approvals in this state only.' }) });
 
 export const getApprovals = route({

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rebuildBoard as rebuildJob } from '#jobs/points.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { Progress } from '#platform/jobs/job.ts';
 import { SHOWN_COLUMNS, type StandingRow } from '../standings.ts';
 import { applyToBoard, boardKeys, spanKeys } from './boards.ts';
 import { listBoards } from './list-boards.ts';
@@ -23,6 +24,11 @@ const selectChunk = statement<StandingRow & { currentDay: number }>(
    where s.board = $1 and s.mode = 'regular' and s.wallet > $2 order by s.wallet limit ${ROWS_PER_QUERY}`,
 );
 
+const countStandings = statement<{ wallets: number }>(
+  'count_standings_of_board',
+  `select count(*)::int as wallets from standings where board = $1 and mode = 'regular'`,
+);
+
 const selectToday = statement<{ day: number }>('select_today', 'select app_day() as day');
 
 /** Returns the current UTC day number of the database. */
@@ -37,7 +43,7 @@ export async function readToday(app: App): Promise<number> {
  * during the rebuild: Redis keeps the newer version of each standing.
  * @throws when Redis lost the board during the rebuild, for example by a restart; the job that called this function then retries
  */
-export async function rebuildBoard(app: App, board: string): Promise<void> {
+export async function rebuildBoard(app: App, board: string, progress: Progress = () => undefined): Promise<void> {
   const started = performance.now();
   const keys = boardKeys(app.config.redis.prefix, board);
   const token = randomUUID();
@@ -47,6 +53,7 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
   if ((await beginRebuild(app.redis, [...claim, ...parts], [token])) === 0) return;
 
   let wallets = 0;
+  const total = (await app.db.query(countStandings, [board]))[0]?.wallets ?? 0;
   let next = app.db.query(selectChunk, [board, '']);
   for (;;) {
     const rows = await next;
@@ -58,6 +65,8 @@ export async function rebuildBoard(app: App, board: string): Promise<void> {
     rows.sort((a, b) => a.total - b.total);
     for (let i = 0; i < rows.length; i += ROWS_PER_CALL) await applyToBoard(app, board, last.currentDay, rows.slice(i, i + ROWS_PER_CALL));
     wallets += rows.length;
+    // Standings that were added since the count can make it exceed the total.
+    progress(Math.min(100, (100 * wallets) / Math.max(1, total)));
   }
   const outcome = await finishRebuild(app.redis, claim, [token]);
   if (outcome === 'lost') throw new Error(`Redis lost the board ${board} during its rebuild`);
