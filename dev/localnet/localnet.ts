@@ -8,8 +8,9 @@ import { RpcNode } from '#platform/solana/rpc-node.ts';
 import { Beacon } from './beacon/beacon.ts';
 import { Chain } from './cluster/chain.ts';
 import { type Funding, foundDraws, fund, genesis } from './cluster/genesis.ts';
+import type { MarketOptions } from './control/commands.ts';
 import { LocalnetControl } from './control/control.ts';
-import { CommandError } from './control/control-routes.ts';
+import { CommandError, marketOf } from './control/control-routes.ts';
 import { deliver, Faults } from './control/faults.ts';
 import type { LocalnetServices } from './control/services.ts';
 import { lock } from './lock.ts';
@@ -27,6 +28,8 @@ export interface LocalnetOptions {
   readonly secondPort?: number;
   /** Credits per second that each RPC node grants; undefined: no limit. */
   readonly creditsPerSecond?: number;
+  /** The competition for blocks that begins after the genesis; undefined: each transaction lands at once. */
+  readonly market?: MarketOptions;
   /** Length of a slot, ms. */
   readonly slotMs?: number;
   /** A block is confirmed when `confirmedAfter` later blocks exist, and finalized when `finalizedAfter` later blocks exist. */
@@ -142,6 +145,7 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
       if (await genesis(node, keys)) chain.clock.advance(finalizedAfter + 1);
       if (await foundDraws(node, keys, { chainHash, period: Math.floor(period), genesis: genesisTime })) chain.clock.advance(finalizedAfter + 1);
     }
+    if (options.market !== undefined) chain.congest(marketOf(options.market));
     if (options.creditsPerSecond !== undefined) for (const { limit } of nodes) limit.set(options.creditsPerSecond);
   } catch (error) {
     await shutDown();

@@ -20,6 +20,7 @@ const localnet = await startLocalnet({
   port: number('LOCALNET_PORT', 0, 0),
   secondPort: number('LOCALNET_SECOND_PORT', 0, 0),
   ...(process.env.LOCALNET_CREDITS_PER_SECOND ? { creditsPerSecond: number('LOCALNET_CREDITS_PER_SECOND', 0, 1) } : {}),
+  ...(process.env.LOCALNET_CONGESTION ? { market: { median: number('LOCALNET_CONGESTION', 0, 1) } } : {}),
   slotMs: number('LOCALNET_SLOT_MS', 400, 1),
   confirmedAfter: number('LOCALNET_CONFIRMED_AFTER', 1, 0),
   finalizedAfter: number('LOCALNET_FINALIZED_AFTER', 32, 1),

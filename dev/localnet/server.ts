@@ -55,8 +55,18 @@ function close(server: Server): Promise<void> {
   });
 }
 
+/** Headers that let web pages of every origin read a response, as the RPC nodes of clusters send them. The control endpoint and the faucet have none. */
+const FOR_PAGES = { 'access-control-allow-origin': '*', 'access-control-allow-headers': 'content-type', 'access-control-allow-methods': 'GET, POST' };
+
 async function handle(services: LocalnetServices, request: IncomingMessage): Promise<HttpReply> {
   const path = (request.url ?? '/').split('?')[0]?.replace(/\/+$/, '') ?? '';
+  if (path !== '' && path !== '/second' && !path.startsWith('/beacon')) return await answer(services, request, path);
+  if (request.method === 'OPTIONS') return { status: 200, body: '', headers: FOR_PAGES };
+  const reply = await answer(services, request, path);
+  return reply === 'cut' ? reply : { ...reply, headers: { ...reply.headers, ...FOR_PAGES } };
+}
+
+async function answer(services: LocalnetServices, request: IncomingMessage, path: string): Promise<HttpReply> {
   if (request.method === 'GET' && path.startsWith('/beacon'))
     return answerBeacon(services.beacon, () => services.chain.clock.now, path.slice('/beacon'.length));
   if (request.method === 'GET' && path === '/health') return { status: 200, body: 'ok' };

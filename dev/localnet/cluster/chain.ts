@@ -1,17 +1,20 @@
-import { bytesOf, CLOCK_SYSVAR, type Key, keyOf } from '../keys.ts';
+import { bytesOf, CLOCK_SYSVAR, type Key } from '../keys.ts';
 import { Accounts } from './accounts.ts';
 import { Bank, type Execution } from './bank.ts';
 import { Blockhashes, type Fork } from './blockhashes.ts';
+import { Congestion, type Market } from './congestion.ts';
 import { Faucet } from './faucet.ts';
+import { FeeHistory } from './fee-history.ts';
 import { computeUnitPrice } from './fees.ts';
 import { type Journal, type JournalPosition, memoryJournal, openJournal } from './journal.ts';
+import { accountOf, type JournalEntry, type StoredTransaction, splitKeys, writeOf } from './journal-entries.ts';
 import { type LandedTransaction, Ledger } from './ledger.ts';
 import { memoOf, type TransactionMeta } from './meta.ts';
 import { type Anchor, SlotClock } from './slots.ts';
 import { Svm, type SvmAccount } from './svm.ts';
 import { clockSysvar } from './sysvars.ts';
 import type { TransactionError } from './transaction-errors.ts';
-import { parseTransaction, type WireTransaction } from './wire.ts';
+import { mayWrite, parseTransaction, type WireTransaction } from './wire.ts';
 
 export interface ChainOptions {
   /** Length of a slot, ms. */
@@ -23,21 +26,6 @@ export interface ChainOptions {
   readonly journalPath?: string | undefined;
   /** 32 bytes from which block hashes and keys derive. A journal must always be opened with the seed with which it was created. */
   readonly seed: Buffer;
-}
-
-/** An account in the journal. Key, owner and data are base64. A closed account has only the key. */
-type AccountWrite = [key: string, lamports?: string, owner?: string, data?: string, executable?: 0 | 1];
-
-type JournalEntry =
-  | { t: 'clock'; anchor: Anchor }
-  | { t: 'set'; slot: number; writes: AccountWrite[] }
-  | { t: 'fork'; fork: Fork }
-  | ({ t: 'tx'; slot: number; signature: string; memo: string | null; price: string; keys: string } & StoredTransaction & { writes: AccountWrite[] });
-
-/** A transaction as the journal stores it. `tx` contains the bytes of the transaction in base64. */
-interface StoredTransaction {
-  tx: string;
-  meta: TransactionMeta;
 }
 
 /** Slots begin at 1000 and block heights at 900, so that code that confuses slots and heights fails at once. */
@@ -57,6 +45,7 @@ export class Chain {
   readonly svm = new Svm();
   readonly accounts: Accounts;
   readonly ledger = new Ledger();
+  readonly fees = new FeeHistory();
   readonly hashes: Blockhashes;
   readonly clock: SlotClock;
   readonly bank: Bank;
@@ -64,6 +53,8 @@ export class Chain {
   readonly options: ChainOptions;
   readonly #journal: Journal;
   #scheduled: ScheduledAction[] = [];
+  /** The competition for blocks; null while each transaction lands at once. */
+  #congestion: Congestion | null = null;
 
   /** @param source the chain of which the new one is a copy with its own accounts and ledger and the same slot clock; undefined: a chain of its own */
   constructor(options: ChainOptions, source?: Chain) {
@@ -86,7 +77,29 @@ export class Chain {
 
   /** Returns a copy in memory of the accounts and the ledger, with the same slot clock. */
   copy(): Chain {
-    return new Chain({ ...this.options, journalPath: undefined }, this);
+    const copy = new Chain({ ...this.options, journalPath: undefined }, this);
+    if (this.#congestion) copy.congest(this.#congestion.market);
+    return copy;
+  }
+
+  /** Number of transactions that wait for a block. */
+  get waiting(): number {
+    return this.#congestion?.waiting ?? 0;
+  }
+
+  /** Makes transactions compete for the blocks. Null ends the congestion: the waiting transactions land at once, and later ones when they are sent. */
+  congest(market: Market | null): void {
+    const slot = this.tick();
+    const waiting = this.#congestion?.drain() ?? [];
+    this.#congestion = market && new Congestion(this, market, slot);
+    for (const tx of waiting) this.receive(tx);
+  }
+
+  /** Receives a transaction from a node: it lands in the current slot or, while the cluster is congested, waits for a block. */
+  receive(tx: WireTransaction): void {
+    const slot = this.tick();
+    if (!this.#congestion) this.land(tx, slot);
+    else if (this.rejectionReason(tx, slot, slot - 1) === null) this.#congestion.add(tx);
   }
 
   /** Makes the hashes of all later blocks differ from the hashes of the same blocks in other copies of this chain. */
@@ -107,16 +120,21 @@ export class Chain {
   }
 
   /**
-   * Runs the scheduled actions that are due. Every request calls this method first.
+   * Fills the blocks of a congested cluster and runs the scheduled actions that are due. Every request calls this method first.
    * @returns the current slot
    */
   tick(): number {
     const slot = this.clock.slot;
+    this.#congestion?.fillUntil(slot, (filled) => this.#runScheduled(filled));
+    this.#runScheduled(slot);
+    return slot;
+  }
+
+  #runScheduled(slot: number): void {
     while (this.#scheduled[0] && this.#scheduled[0].slot <= slot) {
       const due = this.#scheduled.shift();
       due?.act(this.clock.lastBlock(due.slot));
     }
-    return slot;
   }
 
   /**
@@ -170,6 +188,8 @@ export class Chain {
       writes: writes.map(writeOf),
     });
     this.ledger.add({ signature, slot, err: meta.err, memo, price, keys, position });
+    const writable = tx.keys.filter((_, index) => mayWrite(tx, index));
+    this.fees.record(slot, Number(price), writable);
   }
 
   /** Reads the bytes and the meta of a transaction from the journal. */
@@ -235,6 +255,7 @@ export class Chain {
 
   #rollBack(fork: Fork): LandedTransaction[] {
     this.hashes.addFork(fork);
+    this.fees.rollBack(fork.from);
     this.#restore(this.accounts.rollBack(fork.from));
     return this.ledger.rollBack(fork.from);
   }
@@ -258,22 +279,4 @@ function firstAnchors(slotMs: number): Anchor[] {
     { ...common, slot: 0, height: 0, skipped: 0 },
     { ...common, slot: FIRST_SLOT, height: FIRST_HEIGHT, skipped: FIRST_SLOT - FIRST_HEIGHT },
   ];
-}
-
-function splitKeys(bytes: Buffer): Key[] {
-  return Array.from({ length: bytes.length / 32 }, (_, i) => keyOf(bytes.subarray(32 * i, 32 * i + 32)));
-}
-
-function writeOf([key, account]: readonly [Key, SvmAccount | null]): AccountWrite {
-  const name = bytesOf(key).toString('base64');
-  if (!account) return [name];
-  const data = Buffer.from(account.data).toString('base64');
-  return [name, account.lamports.toString(), bytesOf(account.owner).toString('base64'), data, account.executable ? 1 : 0];
-}
-
-function accountOf([name, lamports, owner, data, executable]: AccountWrite): [Key, SvmAccount | null] {
-  const key = keyOf(Buffer.from(name, 'base64'));
-  if (lamports === undefined || owner === undefined || data === undefined) return [key, null];
-  const bytes = new Uint8Array(Buffer.from(data, 'base64'));
-  return [key, { lamports: BigInt(lamports), owner: keyOf(Buffer.from(owner, 'base64')), data: bytes, executable: executable === 1 }];
 }

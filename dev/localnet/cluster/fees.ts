@@ -23,7 +23,8 @@ export function feeOf(message: WireMessage): bigint {
   return LAMPORTS_PER_SIGNATURE * BigInt(message.required) + (priority + 999_999n) / 1_000_000n;
 }
 
-function computeUnitLimit(message: WireMessage): bigint {
+/** Returns the compute units that a transaction requests, or else the default of its instructions. */
+export function computeUnitLimit(message: WireMessage): bigint {
   const requested = budgetInstruction(message, SET_LIMIT, 5)?.readUInt32LE(1);
   const units =
     requested === undefined

@@ -59,10 +59,30 @@ export const AccountUpdate = z.strictObject({
     .optional(),
 });
 
+/** The competition for blocks; see `Market` in `cluster/congestion.ts`. */
+export const MarketOptions = z.strictObject({
+  blockUnits: z.number().int().min(1_000).max(100_000_000).default(3_000_000),
+  accountUnits: z.number().int().min(1_000).max(100_000_000).default(600_000),
+  load: z.number().min(0).max(20).default(2),
+  otherUnits: z.number().int().min(1_000).max(1_400_000).default(60_000),
+  median: z.number().min(0).max(1e9).default(10_000),
+  spread: z.number().min(0).max(5).default(1),
+  wave: z.number().min(1).max(100).default(1),
+  waveSlots: z.number().int().min(1).max(1_000_000).default(400),
+  hot: z
+    .array(z.strictObject({ address, share: z.number().min(0).max(1) }))
+    .max(30)
+    .default([]),
+  seed: z.number().int().min(0).max(1_000_000).default(1),
+});
+export type MarketOptions = z.input<typeof MarketOptions>;
+
 /** Schemas of the command bodies, keyed by the name of the command. The path of a command is `/control/<name>`. */
 export const COMMANDS = {
   status: z.strictObject({}),
   fault: FaultRule,
+  /** Makes transactions compete for the blocks with those of other senders; null ends the competition. */
+  congest: z.strictObject({ market: MarketOptions.nullable() }),
   clear: z.strictObject({ id: z.number().int().optional() }),
   advance: z.strictObject({ slots }),
   skip: z.strictObject({ slots }),
@@ -120,6 +140,8 @@ export const ClusterStatus = z.object({
   unixMs: z.number(),
   paused: z.boolean(),
   transactions: z.number(),
+  /** Number of transactions that wait for a block of the congested cluster. */
+  waiting: z.number(),
   faults: z.array(z.object({ id: z.number(), kind: z.string(), hits: z.number() })),
   /** Number of requests that the rate limit of each node refused. */
   refused: z.object({ first: z.number(), second: z.number() }),

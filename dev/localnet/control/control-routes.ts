@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { tokenAccountOf } from '../cluster/accounts.ts';
 import type { Chain } from '../cluster/chain.ts';
+import type { Market } from '../cluster/congestion.ts';
 import { addStrangers } from '../cluster/strangers.ts';
 import type { SvmAccount } from '../cluster/svm.ts';
 import { type Key, keyFromBase58 } from '../keys.ts';
 import { EVERY_TRANSACTION, type NodeName, type Statement } from '../rpc/node.ts';
-import { type AccountUpdate, type ClusterStatus, COMMANDS, type CommandName } from './commands.ts';
+import { type AccountUpdate, type ClusterStatus, COMMANDS, type CommandName, MarketOptions } from './commands.ts';
 import type { LocalnetServices } from './services.ts';
 
 /** Thrown when a command cannot run. The client receives the message. */
@@ -42,6 +43,10 @@ const STATEMENTS: Readonly<Record<'denied' | 'failed' | 'succeeded', Statement>>
 const ACTIONS: Readonly<Record<CommandName, Action>> = {
   status: command(COMMANDS.status, (services) => statusOf(services)),
   fault: command(COMMANDS.fault, ({ faults }, fault) => ({ id: faults.add(fault) })),
+  congest: command(COMMANDS.congest, (services, { market }) => {
+    for (const chain of chainsOf(services)) chain.congest(market && marketOf(market));
+    return undefined;
+  }),
   clear: command(COMMANDS.clear, (services, { id }) => clear(services, id)),
   advance: command(COMMANDS.advance, ({ chain }, { slots }) => changeClock(chain, () => chain.clock.advance(slots))),
   skip: command(COMMANDS.skip, ({ chain }, { slots }) => changeClock(chain, () => chain.clock.skip(slots))),
@@ -118,6 +123,7 @@ function clear(services: LocalnetServices, id: number | undefined): undefined {
   faults.clear(id);
   if (id !== undefined) return;
   rejoin(services);
+  chain.congest(null);
   chain.cancelScheduled();
   for (const node of [first, second]) {
     Object.assign(node, { lag: 0, firstSlot: 0 });
@@ -144,9 +150,16 @@ function statusOf({ chain, faults, first, second }: LocalnetServices): ClusterSt
     unixMs: chain.clock.now,
     paused: chain.clock.paused,
     transactions: chain.ledger.count,
+    waiting: chain.waiting,
     faults: faults.list(),
     refused: { first: first.limit.refused, second: second.limit.refused },
   };
+}
+
+/** Returns the market with the given options; the others have their defaults. */
+export function marketOf(options: MarketOptions): Market {
+  const { hot, ...market } = MarketOptions.parse(options);
+  return { ...market, hot: hot.map(({ address, share }) => ({ account: keyOf(address), share })) };
 }
 
 function keyOf(address: string): Key {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command, CommandName, FaultRule } from './commands.ts';
+import type { Command, CommandName, FaultRule, MarketOptions } from './commands.ts';
 import { ClusterStatus } from './commands.ts';
 
 const FINALITY_TIMEOUT_MS = 30_000;
@@ -35,11 +35,16 @@ export class LocalnetControl {
   }
 
   /**
-   * Ends all faults: removes fault rules, lags, separations, beacon faults and the clock offset, restores purged history, and resumes a paused clock. Transactions
+   * Ends all faults: removes fault rules, congestion, lags, separations, beacon faults and the clock offset, restores purged history, and resumes a paused clock. Transactions
    * that a fault delayed never land.
    */
   clear(): Promise<void> {
     return this.#run('clear', {});
+  }
+
+  /** Makes transactions compete for the blocks with those of other senders. Null ends the competition. */
+  congest(market: MarketOptions | null): Promise<void> {
+    return this.#run('congest', { market });
   }
 
   /** Advances the cluster by `slots` slots at once. Each of these slots has an empty block. */

@@ -1,3 +1,4 @@
+import { randomFrom } from '../cluster/random.ts';
 import { parseTransaction, type WireTransaction } from '../cluster/wire.ts';
 import { keyFromBase58 } from '../keys.ts';
 import type { Node } from '../rpc/node.ts';
@@ -77,7 +78,7 @@ export function deliver(receiver: Node, nodes: readonly Node[], faults: Faults, 
 }
 
 /**
- * Executes a transaction in the current slot. An active fault may drop the transaction, delay it, or replace the transaction's block by a fork later.
+ * Executes a transaction in the current slot, or lets it wait for a block of a congested cluster. An active fault may drop the transaction, delay it, or replace the transaction's block by a fork later.
  */
 function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void {
   const { chain } = node;
@@ -90,8 +91,8 @@ function submitWithFaults(node: Node, faults: Faults, tx: WireTransaction): void
     chain.schedule(due, (then) => void chain.land(tx, then));
     return;
   }
-  if (chain.land(tx) !== null || fault?.kind !== 'fork') return;
-  chain.schedule(chain.tick() + (fault.slots ?? 1), (then) => void chain.fork(tx.signature, then));
+  chain.receive(tx);
+  if (fault?.kind === 'fork') chain.schedule(chain.tick() + (fault.slots ?? 1), (then) => void chain.fork(tx.signature, then));
 }
 
 function matchesCall(fault: FaultRule, { method, params }: RpcCallView): boolean {
@@ -117,15 +118,4 @@ function sentTransaction(params: readonly unknown[]): WireTransaction | null {
   } catch {
     return null;
   }
-}
-
-/** Returns a random number generator (Mulberry32). Its numbers are at least 0 and less than 1. The same seed yields the same numbers. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -55,18 +55,14 @@ function blocks(node: Node, first: number, last: number): number[] {
   return slots;
 }
 
-/**
- * Returns one fee for each of the last 150 blocks: the lowest compute unit price among the block's transactions that use all given accounts; 0 if the
- * block has no such transaction.
- */
+/** Returns the price of each of the last 150 blocks for the given accounts; see `FeeHistory`. */
 function recentFees(node: Node, addresses: readonly Key[]): { slot: number; prioritizationFee: number }[] {
-  const { clock, ledger } = node.chain;
+  const { clock, fees } = node.chain;
   const height = clock.height(node.tip);
   const count = Math.min(FEE_BLOCKS, height + 1);
   return Array.from({ length: count }, (_, i) => {
     const slot = clock.slotAtHeight(height - count + 1 + i);
-    const landed = ledger.block(slot).filter(({ keys }) => addresses.every((address) => keys.includes(address)));
-    return { slot, prioritizationFee: landed.length > 0 ? Math.min(...landed.map(({ price }) => Number(price))) : 0 };
+    return { slot, prioritizationFee: fees.priceOf(slot, addresses) };
   });
 }
 

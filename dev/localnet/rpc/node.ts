@@ -43,7 +43,7 @@ export class Node {
   constructor(name: NodeName, chain: Chain) {
     this.name = name;
     this.chain = chain;
-    this.submit = (tx) => void this.chain.land(tx);
+    this.submit = (tx) => this.chain.receive(tx);
   }
 
   /** Slot of the newest block that this node knows. If `lag` is 0, transactions land in this block. */

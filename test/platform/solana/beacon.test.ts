@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { readConfig } from '#config';
 import { type BeaconChain, QUICKNET, roundAt, timeOf } from '#lib/draw/beacon-chain.ts';
 import { type Beacon, type BeaconResult, openBeacon, verifySignature } from '#platform/solana/beacon/index.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { type FaultyMirror, type MirrorResponse, startFaultyMirror } from './beacon-mirror.ts';
 
@@ -228,14 +229,6 @@ test('the description of quicknet is built in, so no mirror is queried for it', 
   });
   expect(mirror.requestedPaths.at(-1)).toBe(`/${QUICKNET.chainHash}/public/1000`);
 });
-
-const PRODUCTION = {
-  NODE_ENV: 'production',
-  SESSION_KEYS: 'k'.repeat(32),
-  RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
-  PUBLIC_URL: 'https://coinop.example',
-  MEDIA_FOLDER: '/var/lib/coinop/media',
-};
 
 test('the beacon is configurable, but production requires quicknet and minimum times', () => {
   const { beacon, draws } = readConfig(PRODUCTION).chain;

@@ -69,9 +69,11 @@ interface Attempt {
 async function storeAttempt(signature: string, { signedSlot = RECENT, sentSlot = null, state = 'sent', slot = null }: Attempt): Promise<void> {
   const subject = newPayment();
   await submitPayments(t.app, type, [subject]);
-  await sql(t.app, `update chain_transactions set state = $2, attempts = 1 where subject = $1`, [
+  const isConfirmed = state === 'confirmed';
+  await sql(t.app, `update chain_transactions set state = $2, signature = $3, attempts = 1 where subject = $1`, [
     subject,
-    state === 'confirmed' ? 'confirmed' : 'live',
+    isConfirmed ? 'confirmed' : 'live',
+    isConfirmed ? signature : null,
   ]);
   await sql(
     t.app,

@@ -3,6 +3,7 @@ import { SystemProgram } from '@solana/web3.js';
 import { statement } from '#platform/db/sql.ts';
 import { outflowLeft, type Priority, SOL, TOKEN_ACCOUNTS, type TransactionType } from '#platform/solana/submission/index.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { asOwner } from '#test/support/database.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { newPayment, runOnce, runUntil, statesOf, submitPayments, type TestTransactionType, transferType } from '#test/support/solana/submission.ts';
 
@@ -26,7 +27,7 @@ afterAll(async () => {
 });
 afterEach(async () => {
   await chain.control.clear();
-  await running.app.tx((tx) => tx.query(forgetSpending));
+  await asOwner(running.app, (tx) => tx.query(forgetSpending));
 });
 
 const forgetSpending = statement('test_forget_outflows', 'delete from chain_outflows');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { signAndSend, type TransactionType } from '#platform/solana/submission/index.ts';
 import { retryManual } from '#platform/solana/submission/manual.ts';
-import { transitionAttempts } from '#platform/solana/submission/rows.ts';
+import { lockTransactions, transitionAttempts } from '#platform/solana/submission/transition-rows.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { holdTransaction, untilBlocked } from '#test/support/locks.ts';
@@ -74,7 +74,12 @@ test('the state changes of several transactions lock them in the order of their 
   }
   const commit = await holdTransaction(t.app, (tx) => tx.query({ text: 'select 1 from chain_transactions where id = $1 for update' }, [low]));
   const values = [[high, low], [1, 1], [5, 5], [null, null], 'confirmed', 'confirmed', [0, 0]];
-  const confirmed = t.app.tx((tx) => tx.query(transitionAttempts, values));
+  const change = () =>
+    t.app.tx(async (tx) => {
+      await tx.query(lockTransactions, [[high, low]]);
+      return await tx.query(transitionAttempts, values);
+    });
+  const confirmed = change();
   await untilBlocked(t.app, confirmed);
   const free = await Promise.all([
     sql(t.app, 'select id::text from chain_transactions where id = any($1::uuid[]) for update skip locked', [[low, high]]),
@@ -86,5 +91,5 @@ test('the state changes of several transactions lock them in the order of their 
   expect((await confirmed).map(({ id }) => id).sort()).toEqual([low, high]);
   expect([await stateOf(low), await stateOf(high)]).toEqual(['confirmed', 'confirmed']);
   // A repeated change finds no attempt in another state, so it changes nothing.
-  expect(await t.app.tx((tx) => tx.query(transitionAttempts, values))).toEqual([]);
+  expect(await change()).toEqual([]);
 });

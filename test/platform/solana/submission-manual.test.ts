@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { getAudit } from '#areas/admin/routes/audit.ts';
+import { AuditEntry } from '#areas/admin/schemas.ts';
 import { getTransactions, postTransactionRetry } from '#areas/payouts/routes/operations.ts';
 import type { TransactionType } from '#platform/solana/submission/index.ts';
 import { pause, resume } from '#platform/solana/submission/index.ts';
@@ -59,7 +61,10 @@ test('a retried transaction is composed again, and is manual again while the cau
     status: 409,
     body: { error: 'the transaction is finalized: only a transaction in state manual can be retried' },
   });
-  const audited = (await adminOf(t).ok(getAudit)).body.filter(({ path }) => path.endsWith('/retry'));
+  const audited = z
+    .array(AuditEntry)
+    .parse(await (await adminOf(t).ok(getAudit)).body.json())
+    .filter(({ path }) => path.endsWith('/retry'));
   expect(audited).toHaveLength(3);
 });
 

@@ -75,7 +75,7 @@ test('a transaction that is submitted twice lands once and runs the finalized ho
   expect(await attemptsOf(subject)).toEqual(['finalized']);
 });
 
-test('an urgent draft pays the priority price of a later attempt', async () => {
+test('a draft with urgency 2 pays 1.5² times the lowest priority price on an idle cluster', async () => {
   const priceOf = async (type: TestTransactionType) => {
     const subject = newPayment();
     await submitPayments(running.app, type, [subject]);
@@ -83,8 +83,8 @@ test('an urgent draft pays the priority price of a later attempt', async () => {
     const [row] = await running.app.db.query(firstBytes, [subject]);
     return computeUnitPrice(row?.bytes ?? Buffer.alloc(0));
   };
-  const base = await priceOf(transferType('not-urgent'));
-  expect(await priceOf(transferType('urgent', { urgency: 3 }))).toBe((base > 1_000n ? base : 1_000n) * 8n);
+  expect(await priceOf(transferType('not-urgent'))).toBe(1_000n);
+  expect(await priceOf(transferType('urgent', { urgency: 2 }))).toBe(2_250n);
 });
 
 test('concurrent workers sign only one attempt per transaction', async () => {

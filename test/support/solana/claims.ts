@@ -1,6 +1,8 @@
 import { type Keypair, PublicKey, Transaction, type TransactionInstruction } from '@solana/web3.js';
 import bs58 from 'bs58';
+import { storeTree } from '#areas/rewards/epochs/leaf-store.ts';
 import { onComputed } from '#areas/rewards/epochs/on-computed.ts';
+import { subtreeRoots } from '#areas/rewards/epochs/tree-chunks.ts';
 import { buildTree, hashLeaves, proofOf, rootOf } from '#lib/merkle.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
@@ -82,6 +84,7 @@ export async function insertComputedEpoch(
   await app.tx(async (tx) => {
     await tx.query(insertEpoch, [epoch, String(total), amounts.length, root, expiryDays]);
     await tx.query(insertLeaves, [epoch, amounts.map(([wallet]) => wallet), amounts.map(([, amount]) => String(amount))]);
+    await storeTree(tx, { epoch, allocation: 1 }, { root, leaves: hashes, roots: subtreeRoots(levels) });
     await onComputed(tx, {
       epoch,
       allocation: 1,

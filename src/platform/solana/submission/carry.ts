@@ -40,6 +40,20 @@ const leaseDue = statement<{ id: string; subject: string; lease: string }>(
    where t.id = c.id returning t.id::text, t.subject, t.next_at::text as lease`,
 );
 
+const leaseAgain = statement<{ id: string; subject: string; lease: string }>(
+  'lease_carried_transactions_again',
+  `with lease as materialized (select app_now() + interval '${LEASE_MS} milliseconds' as until),
+   carried as (select id from chain_transactions where id = any($1::uuid[]) and state = 'queued' order by id for update skip locked)
+   update chain_transactions t set next_at = lease.until from lease, carried c where t.id = c.id returning t.id::text, t.subject, t.next_at::text as lease`,
+);
+
+/** Leases the transactions that a live attempt carries, so that a further attempt of the same transaction carries them too. */
+export async function leaseCarried(app: App, ids: readonly string[]): Promise<CarriedTransactions | null> {
+  const members = ids.length === 0 ? [] : await app.tx((tx) => tx.query(leaseAgain, [ids]));
+  const [first] = members;
+  return first === undefined ? null : { lease: first.lease, members: members.map(({ id, subject }) => ({ id, subject })) };
+}
+
 /** A leased transaction, and the further due transactions that its attempt may carry. */
 export interface Leased {
   readonly row: TransactionRow;
@@ -94,7 +108,10 @@ export async function settleCarried(
 
 const free = statement<ToSign>(
   'free_carried_transactions',
-  `with carried as (select id from chain_transactions where id = any($1::uuid[]) and state = 'queued' and ($2::timestamptz is null or next_at = $2::timestamptz) order by id for update)
+  // A transaction that another live attempt carries too stays leased.
+  `with carried as (
+     select t.id from chain_transactions t where t.id = any($1::uuid[]) and t.state = 'queued' and ($2::timestamptz is null or t.next_at = $2::timestamptz)
+       and not exists (select from chain_attempts a where a.state in ('signed', 'sent', 'confirmed') and t.id = any(a.carried)) order by t.id for update)
    update chain_transactions t set next_at = app_now(), error = null, changed_at = app_now() from carried c where t.id = c.id
    returning t.id::text, t.priority, t.rank`,
 );

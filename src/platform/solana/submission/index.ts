@@ -2,13 +2,13 @@
 
 export { askSecond, DENIAL_SLOTS, keepAgreedSignatures, pauseContradicted } from './agreement.ts';
 export { postponeCarried } from './carry.ts';
-export { type ListedTransaction, listTransactions } from './listing.ts';
+export { describeTransactions, type ListedTransaction, listTransactions } from './listing.ts';
 export { retryManual } from './manual.ts';
 export { outflowLeft, type PendingSpend, pendingSpends, SOL, TOKEN_ACCOUNTS } from './outflows.ts';
 export { contradictionScope, EVERYTHING, isContradicted, pause, resume, selectContradictions, selectPause } from './pauses.ts';
 export { pollPending } from './poll.ts';
 export { PRIORITIES, type Priority } from './priorities.ts';
-export { signAndSend } from './sign.ts';
+export { signAndSend } from './signing/sign.ts';
 export { type SubmissionStatus, subjectsBySignature, submissionOf, submissionStatuses } from './status.ts';
 export { type Cause, enqueueDue, pendingOf, retry, submit } from './submit.ts';
 export type {

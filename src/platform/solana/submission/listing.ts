@@ -1,6 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import { isoInstant, run } from '#platform/db/query-builder.ts';
-import type { Queryable } from '#platform/db/sql.ts';
+import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { JobDescription } from '#platform/jobs/description.ts';
 import { build } from './rows.ts';
 
 /** Selects transactions for operators. `signature` and `evidence`, which is the result of the last expiry check, belong to the latest attempt. */
@@ -31,4 +32,35 @@ export async function listTransactions(
 
 export async function readTransaction(db: Queryable, id: string): Promise<ListedTransaction | undefined> {
   return (await run(db, selectTransactions.where('t.id', '=', id)))[0];
+}
+
+const selectForBoard = statement<{
+  id: string;
+  kind: string;
+  subject: string;
+  state: string;
+  priority: string;
+  caller: string | null;
+  failedSimulations: number;
+  nextAt: string;
+  error: unknown;
+  attempts: unknown;
+}>(
+  'select_transactions_for_board',
+  `select t.id, t.kind, t.subject, t.state, t.priority, t.caller, t.tries as "failedSimulations", ${instant('t.next_at')} as "nextAt", t.error,
+     (select coalesce(jsonb_agg(jsonb_build_object('n', a.n, 'state', a.state, 'signature', a.signature, 'signedAt', ${instant('a.signed_at')}, 'slot', a.slot,
+        'error', a.error) order by a.n), '[]') from chain_attempts a where a.transaction_id = t.id) as attempts
+   from chain_transactions t where t.id = any($1::uuid[])`,
+);
+
+/** Describes the transactions that jobs sign, with every attempt: an attempt that expires is followed by another one without a new job. */
+export async function describeTransactions(db: Queryable, payloads: readonly { id: string }[]): Promise<(payload: { id: string }) => JobDescription> {
+  const rows = await db.query(selectForBoard, [payloads.map(({ id }) => id)]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ({ id }) => {
+    const record = byId.get(id);
+    if (!record) return { about: `transaction ${id}` };
+    const of = record.caller === null ? '' : ` of wallet ${record.caller}`;
+    return { about: `${record.kind} ${record.subject}${of}`, record, route: 'post /admin/transactions/{id}/retry' };
+  };
 }

@@ -115,27 +115,40 @@ export async function releaseOutflows(tx: Tx, day: number, priority: Priority, s
   for (const { asset, amount } of sumByAsset(spends)) await tx.query(releaseOne, [day, asset, priority, String(amount)]);
 }
 
+/**
+ * Changes the reserved amounts of a day without a check of the limits: a positive amount is added, a negative one is released. Precondition: the amounts
+ * move between attempts of one transaction, or correct the amount of an attempt that landed.
+ */
+export async function moveOutflows(tx: Tx, day: number, priority: Priority, changes: readonly Spend[]): Promise<void> {
+  for (const { asset, amount } of changes) {
+    if (amount > 0n) await tx.query(reserveOne, [day, asset, priority, String(amount)]);
+    if (amount < 0n) await tx.query(releaseOne, [day, asset, priority, String(-amount)]);
+  }
+}
+
 /** Returns the amount of an asset that a class may still spend on the current UTC day, base units. */
 export async function outflowLeft(app: App, asset: string, priority: Priority): Promise<bigint> {
   return await readLeft(app, app.db, asset, priority, null);
 }
 
-/** An amount that a pending attempt spends if it lands, base units. */
+/** An amount that a pending attempt has reserved, base units. `subject` belongs to its transaction, whose type is `type`. */
 export interface PendingSpend {
   readonly signature: string;
+  readonly type: string;
+  readonly subject: string;
   readonly amount: bigint;
 }
-const selectPendingSpends = statement<{ signature: string; amount: string }>(
+const selectPendingSpends = statement<{ signature: string; type: string; subject: string; amount: string }>(
   'list_pending_spends',
-  `select a.signature, s->>'amount' as amount from chain_attempts a join chain_transactions t on t.id = a.transaction_id, jsonb_array_elements(a.spends) s
+  `select a.signature, t.kind as type, t.subject, s->>'amount' as amount from chain_attempts a join chain_transactions t on t.id = a.transaction_id, jsonb_array_elements(a.spends) s
    where a.state in ('signed', 'sent', 'confirmed') and s->>'asset' = $1 and t.kind <> $2`,
 );
 
 /**
- * Returns the amounts of an asset that pending attempts spend if they land.
+ * Returns the amounts of an asset that pending transactions spend if they land. Of several pending attempts of a transaction, one has the amount.
  * @param asset a mint address, or `sol`
  * @param except the type of the transactions whose attempts are left out
  */
 export async function pendingSpends(db: Queryable, asset: string, except: Pick<TransactionType, 'name'>): Promise<PendingSpend[]> {
-  return (await db.query(selectPendingSpends, [asset, except.name])).map(({ signature, amount }) => ({ signature, amount: BigInt(amount) }));
+  return (await db.query(selectPendingSpends, [asset, except.name])).map((row) => ({ ...row, amount: BigInt(row.amount) }));
 }

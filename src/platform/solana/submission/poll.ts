@@ -3,9 +3,11 @@ import type { TransactionStatus } from '../rpc-node.ts';
 import { findDenied, keepAgreed } from './agreement.ts';
 import { chainError } from './errors.ts';
 import { expireAttempts, isCheckDue } from './expire.ts';
+import { addSigning } from './jobs.ts';
 import { PRIORITIES, type Priority } from './priorities.ts';
 import { type PendingAttempt, postponePolls, selectPending } from './rows.ts';
 import { send } from './send.ts';
+import { hasSeveralLive } from './siblings.ts';
 import type { ChainError, TransactionType } from './transaction-type.ts';
 import { applyTransitions, type Transition } from './transition.ts';
 
@@ -59,8 +61,9 @@ async function pollClass(app: App, types: ReadonlyMap<string, TransactionType>, 
     types,
     missing.map(({ attempt }) => attempt),
   );
-  const moved = new Set(applied.map(({ attempt }) => attempt));
-  const left = statuses.filter(({ attempt }) => !moved.has(attempt));
+  const moved = new Set(applied.map(({ attempt }) => attempt.signature));
+  const left = statuses.filter(({ attempt }) => !moved.has(attempt.signature));
+  await raise(app, types, left);
   await slowDown(app, left, pending.length === MAX_PENDING);
   return pending.length - applied.filter(({ to }) => to === 'finalized' || to === 'failed').length - expired;
 }
@@ -115,11 +118,37 @@ function transitionFor({ attempt, status, at }: AttemptStatus): Transition | und
   return { attempt, to: 'confirmed', slot: status.slot, error: null };
 }
 
-/** Resends the attempts whose status the RPC node does not know, each at most once per `resendSlots` slots. */
+/**
+ * Enqueues the signing of a further attempt, with a higher fee, for transactions whose newest attempt has no status `raiseSlots` slots after it was
+ * signed. Leaves out those that have their maximum number of live attempts, which are many while the chain is congested. Signing checks again that the
+ * transaction may have a further attempt, so a lost or a repeated job does no harm.
+ */
+async function raise(app: App, types: ReadonlyMap<string, TransactionType>, left: readonly AttemptStatus[]): Promise<void> {
+  const { raiseSlots } = app.config.chain.submission;
+  const live = new Map<string, number>();
+  for (const { attempt } of left) live.set(attempt.id, (live.get(attempt.id) ?? 0) + 1);
+  const late = left.filter(({ attempt: { id, newest, type, signed_slot }, status, at }) => {
+    const declared = types.get(type);
+    const mayHaveMore = declared !== undefined && hasSeveralLive(declared) && (live.get(id) ?? 0) < (declared.maxLive ?? 1);
+    return newest && status === null && at - signed_slot >= raiseSlots && mayHaveMore;
+  });
+  if (late.length > 0)
+    await addSigning(
+      app.queues,
+      late.map(({ attempt }) => attempt),
+    );
+}
+
+/**
+ * Resends the attempts whose status the RPC node does not know, each at most once per `resendSlots` slots. When another attempt of the transaction has
+ * landed, an attempt is not sent again, because it could only fail and cost its fee.
+ */
 async function sendAgain(app: App, missing: readonly AttemptStatus[]): Promise<void> {
   const { resendSlots } = app.config.chain.submission;
   const at = missing.reduce((newest, one) => Math.max(newest, one.at), 0);
-  const due = missing.filter(({ attempt }) => attempt.state !== 'confirmed' && (attempt.sent_slot === null || attempt.sent_slot + resendSlots <= at));
+  const due = missing.filter(
+    ({ attempt }) => attempt.state !== 'confirmed' && !attempt.landed && (attempt.sent_slot === null || attempt.sent_slot + resendSlots <= at),
+  );
   await send(
     app,
     due.map(({ attempt }) => attempt.signature),

@@ -29,6 +29,10 @@ export interface PendingAttempt extends Rank {
   manual: boolean;
   refusals: number;
   state: 'signed' | 'sent' | 'confirmed';
+  /** Whether an attempt of the transaction is confirmed or finalized, so that the others must not be sent again. */
+  landed: boolean;
+  /** Whether this is the newest attempt of a transaction whose next attempt may be signed while this one is live. */
+  newest: boolean;
   signature: string;
   last_valid_height: number | null;
   nonce_account: string | null;
@@ -43,7 +47,10 @@ export interface PendingAttempt extends Rank {
   checked_age: number | null;
   /** Time since the attempt was first found expired, ms; null when the last expiry check did not find it expired. */
   expired_age: number | null;
-  spends: { asset: string; amount: string }[];
+  /** The amounts that the attempt has reserved against the daily limits. */
+  spends: StoredSpend[];
+  /** The amounts that the attempt spends if it lands; null for an attempt of a release that stored only `spends`. */
+  costs: StoredSpend[] | null;
   /** Fee, lamports. The spend of `sol` contains it. Null for an attempt that was signed by a release that did not store the fee. */
   fee: string | null;
   spend_day: number;
@@ -51,22 +58,27 @@ export interface PendingAttempt extends Rank {
   carried: string[];
 }
 
-/** Serializes spends for the database. Amounts are text, because JSON numbers lose precision above 2^53. */
+/** A spend in the database. The amount is text, because JSON numbers lose precision above 2^53. */
+export interface StoredSpend {
+  asset: string;
+  amount: string;
+}
+
+/** Serializes spends for the database. */
 export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.map(({ asset, amount }) => ({ asset, amount: String(amount) })));
-export const spendsOf = (attempt: Pick<PendingAttempt, 'spends'>): Spend[] =>
-  attempt.spends.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
+export const readSpends = (stored: readonly StoredSpend[]): Spend[] => stored.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
 
 const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due, priority, rank, null::text as lease';
 
 export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
 
 /**
- * Locks a queued transaction before its next attempt is stored. Returns no row when another worker has locked it or has signed it already, or when the
- * lease of this worker ($3) has ended and another worker has it.
+ * Locks a transaction before its next attempt is stored: one that is still in the state $4, which is `queued`, or `live` for a further attempt. Returns no
+ * row when another worker has locked it or has signed it already, or when the lease of this worker ($3) has ended and another worker has it.
  */
 export const lockToSign = statement<{ id: string }>(
   'lock_chain_transaction',
-  `select id::text from chain_transactions where id = $1 and state = 'queued' and attempts = $2
+  `select id::text from chain_transactions where id = $1 and state = $4 and attempts = $2
      and ($3::timestamptz is null or next_at = $3::timestamptz) for update skip locked`,
 );
 
@@ -74,8 +86,11 @@ export const insertAttempt = statement(
   'insert_chain_attempt',
   `with live as (
      update chain_transactions set state = 'live', attempts = $2, tries = 0, changed_at = app_now() where id = $1)
-   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble, fee, priority, carried)
-   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint, $13::int8, $14, $15::uuid[])`,
+   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble, fee,
+     priority, carried, price, costs, place)
+   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint, $13::int8, $14, $15::uuid[], $16::int8, $17::jsonb,
+     (select min(p) from generate_series(1, $18::int) as p where not exists (
+        select from chain_attempts l where l.transaction_id = $1 and l.place = p and l.state in ('signed', 'sent', 'confirmed'))))`,
 );
 
 export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
@@ -116,35 +131,15 @@ export const selectDueTransactions = statement<ToSign>(
 export const selectPending = statement<PendingAttempt>(
   'select_pending_attempts',
   `select a.transaction_id::text as id, a.n, t.kind as type, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
+     t.state in ('confirmed', 'finalized') as landed, t.state = 'live' and a.n = t.attempts and t.next_at <= app_now() as newest,
      a.last_valid_height::float8 as last_valid_height, a.nonce_account, a.nonce, a.signed_slot::float8 as signed_slot,
      a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
      extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as checked_age,
      extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as expired_age,
-     a.spends, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank, a.carried::text[] as carried
+     a.spends, a.costs, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank, a.carried::text[] as carried
    from chain_attempts a join chain_transactions t on t.id = a.transaction_id
    where a.state in ('signed', 'sent', 'confirmed') and a.priority = $2 and a.poll_at <= app_now()
    order by a.poll_at limit $1`,
-);
-
-/** Changes the states of attempts and of their transactions, if the attempts are still pending (compare-and-set). Returns only the changed rows. */
-export const transitionAttempts = statement<{ id: string }>(
-  'apply_attempt_transitions',
-  `with transition as (
-     select * from unnest($1::uuid[], $2::int[], $3::int8[], $4::jsonb[], $7::float8[]) as v(id, n, slot, error, delay_ms)),
-   locked as (
-     select t.id, v.n from transition v join chain_transactions t on t.id = v.id order by t.id for update of t),
-   moved as (
-     update chain_attempts a set state = $5, slot = coalesce(v.slot, a.slot), error = coalesce(v.error, a.error), doubt = null, doubted_at = null
-     from transition v join locked l on l.id = v.id
-     where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed') and a.state <> $5
-     returning a.transaction_id as id, a.signature, a.slot, a.error, v.delay_ms)
-   update chain_transactions t set
-     state = case when t.state = 'manual' and $6 in ('live', 'confirmed') then t.state else $6 end,
-     signature = case when $6 in ('confirmed', 'finalized') then m.signature else t.signature end,
-     slot = case when $6 in ('confirmed', 'finalized') then m.slot else t.slot end,
-     error = m.error, refusals = t.refusals + ($5 = 'failed')::int,
-     next_at = case when $6 in ('queued', 'failed') then app_now() + make_interval(secs => m.delay_ms / 1000) else t.next_at end, changed_at = app_now()
-   from moved m where t.id = m.id returning t.id::text`,
 );
 
 /** SQL that joins and locks the attempts of `v`. All processes lock attempts in the same order, so that they do not deadlock. */

@@ -74,6 +74,8 @@ export interface ChainError {
 export interface SignedAttempt {
   readonly subject: string;
   readonly signature: string;
+  /** Whether an earlier attempt of the transaction may still land. */
+  readonly isFurther?: boolean;
   readonly draft: TransactionDraft;
 }
 
@@ -117,6 +119,11 @@ export interface TransactionType {
    * without a second one after `LANDING_RECHECK_MS`.
    */
   readonly isGuarded?: boolean;
+  /**
+   * Maximum number of live attempts of one transaction, each with a higher fee than the earlier ones (1). More than one only if an account on the chain
+   * guards the effect. With more than one, `compose` and `signed` also run while an earlier attempt may land.
+   */
+  readonly maxLive?: 1 | 2 | 3;
   /**
    * Returns the subjects whose effects may be in the transaction of a subject too, the preferred ones first, and the maximum number of them. Those whose
    * transactions wait to be signed are passed to `compose`. Only for guarded types, because an effect may be in two attempts.

@@ -4,8 +4,10 @@ import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
 import { freeCarried, settleCarried } from './carry.ts';
 import { enqueueSigning } from './jobs.ts';
 import { releaseOutflows, SOL } from './outflows.ts';
-import { type PendingAttempt, spendsOf, storedError, transitionAttempts } from './rows.ts';
+import { type PendingAttempt, readSpends, storedError } from './rows.ts';
+import { handOver, hasSeveralLive, reserveForLanded } from './siblings.ts';
 import type { ChainError, Spend, TransactionType } from './transaction-type.ts';
+import { lockTransactions, transitionAttempts } from './transition-rows.ts';
 
 /** A state change of an attempt. */
 export interface Transition {
@@ -61,48 +63,67 @@ async function applyBatch(app: App, types: ReadonlyMap<string, TransactionType>,
   }
 }
 
+/** An applied state change. `decisive`: the state of the transaction changed with that of its attempt. */
+interface Applied extends Transition {
+  readonly decisive: boolean;
+}
+
 async function applyIn(tx: Tx, type: TransactionType, to: Transition['to'], batch: readonly Transition[]): Promise<Transition[]> {
+  await tx.query(lockTransactions, [batch.map(({ attempt }) => attempt.id)]);
   const over = batch.filter((transition) => isOver(type, transition));
   const again = batch.filter((transition) => !over.includes(transition));
   const applied = [
     ...(await compareAndSet(tx, type, over, to, stateAfter(to, true))),
     ...(await compareAndSet(tx, type, again, to, stateAfter(to, false))),
   ];
-  const subjects = applied.map(({ attempt }) => attempt.subject);
-  const landed = applied.map(({ attempt, slot }) => ({ subject: attempt.subject, signature: attempt.signature, slot }));
+  const decisive = applied.filter((one) => one.decisive);
+  const landed = decisive.map(({ attempt, slot }) => ({ subject: attempt.subject, signature: attempt.signature, slot }));
   switch (to) {
     case 'confirmed':
-      if (applied.length > 0) await type.confirmed?.(tx, landed);
+      if (decisive.length > 0) await type.confirmed?.(tx, landed);
       break;
     case 'sent':
-      if (applied.length > 0) await type.retracted?.(tx, subjects);
+      if (decisive.length > 0)
+        await type.retracted?.(
+          tx,
+          decisive.map(({ attempt }) => attempt.subject),
+        );
       break;
     case 'finalized':
-      if (applied.length > 0) await type.finalized(tx, [...landed, ...(await settleCarried(tx, applied))]);
+      if (decisive.length > 0) await type.finalized(tx, [...landed, ...(await settleCarried(tx, decisive))]);
+      if (hasSeveralLive(type))
+        await reserveForLanded(
+          tx,
+          applied.map(({ attempt }) => attempt),
+        );
       break;
     default:
-      await settleFailures(tx, type, applied);
+      await settleFailures(tx, type, to, applied);
   }
   return applied;
 }
 
 /**
- * Releases the reserved spends of failed and expired attempts, and the transactions that they carried. Then ends each transaction as failed, or enqueues its signing, which composes it again.
+ * Releases the reserved spends of failed and expired attempts, and the transactions that they carried. Then ends each transaction without a live attempt
+ * as failed, or enqueues its signing, which composes it again.
  */
-async function settleFailures(tx: Tx, type: TransactionType, applied: readonly Transition[]): Promise<void> {
+async function settleFailures(tx: Tx, type: TransactionType, to: 'failed' | 'dead', applied: readonly Applied[]): Promise<void> {
+  const attempts = applied.map(({ attempt }) => attempt);
   // Before the spends are released: signing locks the row of a transaction first and the spends last, so the other order could deadlock with it.
   await freeCarried(
     tx,
-    applied.flatMap(({ attempt }) => attempt.carried),
+    attempts.flatMap(({ carried }) => carried),
   );
-  for (const { attempt, to } of applied) {
-    await releaseOutflows(tx, attempt.spend_day, attempt.priority, to === 'dead' ? spendsOf(attempt) : returnedSpends(attempt));
+  for (const attempt of hasSeveralLive(type) ? await handOver(tx, attempts) : attempts) {
+    await releaseOutflows(tx, attempt.spend_day, attempt.priority, to === 'dead' ? readSpends(attempt.spends) : returnedSpends(attempt));
   }
-  const failures = applied
+  // Several attempts of one transaction may end at once, which is one failure of the transaction.
+  const ended = [...new Map(applied.filter(({ decisive }) => decisive).map((one) => [one.attempt.id, one])).values()];
+  const failures = ended
     .filter((transition) => isOver(type, transition))
     .map(({ attempt, error }) => ({ subject: attempt.subject, signature: attempt.signature, error: error ?? UNKNOWN_ERROR }));
   if (failures.length > 0) await type.failed(tx, failures);
-  for (const transition of applied) {
+  for (const transition of ended) {
     // A transaction whose next attempt is delayed is enqueued by `enqueueDue` when the attempt is due.
     if (!isOver(type, transition) && delayOf(type, transition) === 0) enqueueSigning(tx, transition.attempt);
   }
@@ -114,7 +135,9 @@ async function settleFailures(tx: Tx, type: TransactionType, applied: readonly T
  */
 function returnedSpends(attempt: PendingAttempt): Spend[] {
   const fee = attempt.fee === null ? null : BigInt(attempt.fee);
-  return spendsOf(attempt).map(({ asset, amount }) => (asset === SOL ? { asset, amount: fee === null ? 0n : amount - fee } : { asset, amount }));
+  return readSpends(attempt.spends).map(({ asset, amount }) =>
+    asset === SOL ? { asset, amount: fee === null ? 0n : amount - fee } : { asset, amount },
+  );
 }
 
 /** Returns the delay before the next attempt of a transaction, ms. */
@@ -142,7 +165,7 @@ async function compareAndSet(
   transitions: readonly Transition[],
   to: Transition['to'],
   state: string,
-): Promise<Transition[]> {
+): Promise<Applied[]> {
   if (transitions.length === 0) return [];
   const rows = await tx.query(transitionAttempts, [
     transitions.map(({ attempt }) => attempt.id),
@@ -153,6 +176,9 @@ async function compareAndSet(
     state,
     transitions.map((transition) => delayOf(type, transition)),
   ]);
-  const ids = new Set(rows.map(({ id }) => id));
-  return transitions.filter(({ attempt }) => ids.has(attempt.id));
+  return transitions.flatMap((transition) => {
+    const row = rows.find(({ id, n }) => id === transition.attempt.id && n === transition.attempt.n);
+    // The reservation of the attempt may have changed since the poll read it.
+    return row ? [{ ...transition, attempt: { ...transition.attempt, spends: row.spends }, decisive: row.decisive }] : [];
+  });
 }

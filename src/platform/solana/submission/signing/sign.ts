@@ -1,20 +1,15 @@
 import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import type { Statement } from '#platform/db/sql.ts';
-import type { Tx } from '#platform/db/transaction.ts';
-import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
-import { advanceNonceInstruction } from '../system-program.ts';
-import { buildTransaction, computeBudget, signTransaction } from '../transactions.ts';
-import { freeLeased, holdCarried, leaseTransactions, REFUSED } from './carry.ts';
-import { composeOnBoth } from './compose-on-both.ts';
-import { chainError } from './errors.ts';
-import { feeOf, MAX_UNITS, MINIMUM_FEE, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
-import { pollTransactions } from './jobs.ts';
-import { DailyLimitReached, outflowLeft, reserveOutflows, SOL, sumByAsset } from './outflows.ts';
-import { selectPauseOfType } from './pauses.ts';
-import { insertAttempt, lockToSign, postpone, selectTransaction, settleQueued, storedError, storedSpends, type TransactionRow } from './rows.ts';
-import { send } from './send.ts';
-import type { CarriedTransactions, ChainError, ComposeOutcome, Spend, TransactionDraft, TransactionType } from './transaction-type.ts';
+import { freeLeased, leaseTransactions, REFUSED } from '../carry.ts';
+import { composeOnBoth } from '../compose-on-both.ts';
+import { DailyLimitReached, outflowLeft, SOL } from '../outflows.ts';
+import { selectPauseOfType } from '../pauses.ts';
+import { postpone, selectTransaction, settleQueued, storedError, type TransactionRow } from '../rows.ts';
+import type { CarriedTransactions, ChainError, ComposeOutcome, TransactionDraft, TransactionType } from '../transaction-type.ts';
+import { signAttempt } from './attempt.ts';
+import { MINIMUM_FEE } from './fees.ts';
+import { signFurther } from './further.ts';
 
 /** Maximum failed simulations; then the transaction ends as failed. */
 const MAX_SIMULATIONS = 12;
@@ -32,15 +27,17 @@ const PAUSED_RETRY_MS = 15_000;
 const LIMIT_RETRY_MS = 30_000;
 
 /**
- * Composes, simulates and signs a transaction, commits the signed bytes, reads them back and sends them.
+ * Composes, simulates and signs a transaction, commits the signed bytes, reads them back and sends them. For a live transaction, signs a further attempt.
  * If the process stops before the commit, nothing was sent; if it stops after the commit, polling sends the committed bytes.
  * If two workers sign the same row, only one commits; the other discards its signed transaction.
  */
 export async function signAndSend(app: App, types: ReadonlyMap<string, TransactionType>, id: string): Promise<void> {
   const read = (await app.db.query(selectTransaction, [id]))[0];
-  if (read?.state !== 'queued' || !read.due) return;
+  if (!read?.due) return;
   const type = types.get(read.type);
   if (!type) throw new Error(`unknown transaction type: ${read.type}`);
+  if (read.state === 'live') return await signFurther(app, type, read);
+  if (read.state !== 'queued') return;
   const paused = (await app.db.query(selectPauseOfType, [type.scope, type.name]))[0];
   if (paused) return await postponeBy(app, read, PAUSED_RETRY_MS, { name: 'Paused', message: paused.reason, instruction: null, code: null });
   let row = read;
@@ -52,7 +49,7 @@ export async function signAndSend(app: App, types: ReadonlyMap<string, Transacti
     if (leased === null) return;
     ({ row, claimed } = leased);
     const composed = await composeOnBoth(app, type, row.subject, claimed);
-    const outcome = composed.do === 'sign' ? await signAttempt(app, type, row, composed) : composed;
+    const outcome = composed.do === 'sign' ? await signDraft(app, type, row, composed) : composed;
     if (outcome !== null) await applyOutcome(app, type, row, outcome);
   } catch (error) {
     if (error instanceof DailyLimitReached) {
@@ -96,73 +93,16 @@ interface RetrySimulation {
   readonly error: ChainError;
 }
 
-/**
- * Simulates, signs, commits and sends one attempt.
- * @returns the outcome to apply when the simulation failed; otherwise null
- */
-async function signAttempt(
+/** Signs and sends an attempt. @returns the outcome to apply when the simulation failed; otherwise null */
+async function signDraft(
   app: App,
   type: TransactionType,
   row: TransactionRow,
   draft: TransactionDraft,
 ): Promise<ComposeOutcome | RetrySimulation | null> {
-  const carriedIds = draft.carries?.members.map(({ id }) => id) ?? [];
-  const recent: RecentBlockhash = await recentBlockhash(app);
-  const price = await priorityPrice(app, row.attempts + (draft.urgency ?? 0));
-  const keys = [draft.feePayer, ...(draft.signers ?? [])].map((role) => app.chain.key(role));
-  const signers = [...new Map(keys.map((key) => [key.publicKey.toBase58(), key])).values()];
-  const payer = signers[0];
-  if (!payer) throw new Error('the draft has no fee payer');
-  const advance = draft.nonce ? [advanceNonceInstruction(draft.nonce.account, payer.publicKey)] : [];
-  // Solana accepts a nonce advance only as the first instruction of a transaction.
-  const build = (units: number) =>
-    buildTransaction(payer.publicKey, [...advance, ...computeBudget(units, price), ...draft.instructions], draft.nonce?.value ?? recent.blockhash);
-  const before = advance.length + computeBudget(MAX_UNITS, price).length;
-
-  const simulated = await app.chain.node.simulate(build(MAX_UNITS), !draft.nonce);
-  if (simulated.err) {
-    const error = chainError(simulated.err, before);
-    app.log.warn(
-      { type: type.name, subject: row.subject, error, logs: simulated.logs?.slice(-6) },
-      'the simulation of a transaction failed; it is retried or the transaction fails',
-    );
-    return (await type.simulationFailed?.(app, row.subject, error, draft)) ?? retryOrFail(row, error);
-  }
-
-  const units = unitsFor(simulated.unitsConsumed ?? MAX_UNITS);
-  const { signature, bytes } = signTransaction(build(units), signers);
-  const fee = feeOf(signers.length, units, price);
-  const spends: Spend[] = sumByAsset([...(draft.spends ?? []), { asset: SOL, amount: fee }]);
-
-  const committed = await app.tx(async (tx: Tx) => {
-    if ((await tx.query(lockToSign, [row.id, row.attempts, row.lease])).length === 0) return false;
-    if (draft.carries) await holdCarried(tx, draft.carries, signature);
-    await type.signed?.(tx, { subject: row.subject, signature, draft });
-    const day = await reserveOutflows(app, tx, row.priority, spends);
-    await tx.query(insertAttempt, [
-      row.id,
-      row.attempts + 1,
-      signature,
-      bytes,
-      signers.map((key) => key.publicKey.toBase58()),
-      draft.nonce ? null : recent.lastValidBlockHeight,
-      draft.nonce?.account.toBase58() ?? null,
-      draft.nonce?.value ?? null,
-      recent.slot,
-      storedSpends(spends),
-      day,
-      before,
-      String(fee),
-      row.priority,
-      carriedIds,
-    ]);
-    return true;
-  });
-  if (!committed) return null;
-  observeAttempts(type.name, 'signed', [0]);
-  await send(app, [signature], recent.slot);
-  await app.queues.add([{ job: pollTransactions, payload: {} }]).catch(() => undefined);
-  return null;
+  const result = await signAttempt(app, type, row, draft);
+  if (result.is !== 'refused') return null;
+  return (await type.simulationFailed?.(app, row.subject, result.error, draft)) ?? retryOrFail(row, result.error);
 }
 
 const retryOrFail = (row: TransactionRow, error: ChainError): ComposeOutcome | RetrySimulation =>
