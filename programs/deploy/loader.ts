@@ -1,5 +1,13 @@
-import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/deployed-program.ts';
-import { type Address, accountEntry, type Instruction, instruction, parseAddress } from '#platform/solana/primitives.ts';
+import { PROGRAM_ACCOUNT_BYTES, programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/deployed-program.ts';
+import {
+  type Account,
+  type Address,
+  accountEntry,
+  addressOfBytes,
+  type Instruction,
+  instruction,
+  parseAddress,
+} from '#platform/solana/primitives.ts';
 import { createAccount, SYSTEM_PROGRAM } from '#platform/solana/system-program.ts';
 
 /** Addresses of the accounts in which the cluster publishes its clock and its rent. */
@@ -7,9 +15,10 @@ const CLOCK_SYSVAR = parseAddress('SysvarC1ock11111111111111111111111111111111')
 const RENT_SYSVAR = parseAddress('SysvarRent111111111111111111111111111111111');
 
 /** Length of the header before the program's bytes in a buffer account, bytes. */
-const BUFFER_HEADER_BYTES = 37;
-/** Bytes of a program account. */
-const PROGRAM_BYTES = 36;
+export const BUFFER_HEADER_BYTES = 37;
+/** Type of a buffer account: the first u32 of the account. The byte at `BUFFER_AUTHORITY_FLAG` is 1 when the account has an authority. */
+const BUFFER_STATE = 1;
+const BUFFER_AUTHORITY_FLAG = 4;
 
 /** Program bytes per write transaction. A transaction has at most 1,232 bytes and also holds a signature, three keys and a compute budget. */
 const WRITE_BYTES = 900;
@@ -18,6 +27,7 @@ const WRITE_BYTES = 900;
 const INITIALIZE_BUFFER = 0;
 const WRITE = 1;
 const DEPLOY_WITH_MAX_DATA_LEN = 2;
+const UPGRADE = 3;
 const SET_AUTHORITY = 4;
 const CLOSE = 5;
 
@@ -43,8 +53,6 @@ interface DeploymentTransactions {
   readonly writes: readonly DeploymentWrite[];
   /** Creates the program account and deploys the program. Deletes the buffer. */
   readonly end: DeploymentTransaction;
-  /** Deletes the buffer instead of deploying it. Its lamports go to the payer. */
-  readonly abandon: DeploymentTransaction;
 }
 
 interface Deployment {
@@ -78,12 +86,43 @@ function write(deployment: Deployment, offset: number): DeploymentWrite {
   return { at: BUFFER_HEADER_BYTES + offset, chunk, instructions: [loader(accounts, Buffer.concat([head, chunk]))], signers: ['payer'] };
 }
 
-function setAuthority(deployment: Deployment): Instruction {
-  const next = deployment.upgradeAuthority === null ? [] : [accountEntry(deployment.upgradeAuthority, false)];
-  return loader(
-    [accountEntry(programDataAddress(deployment.program), true), accountEntry(deployment.payer, false, true), ...next],
+/**
+ * Builds the instruction that replaces the authority of a buffer account, or of the account at `programDataAddress`. The present authority must sign.
+ * @param next null: nobody can change the account any more
+ */
+export const setAuthority = (account: Address, authority: Address, next: Address | null): Instruction =>
+  loader(
+    [accountEntry(account, true), accountEntry(authority, false, true), ...(next === null ? [] : [accountEntry(next, false)])],
     numbers(SET_AUTHORITY),
   );
+
+/**
+ * Builds the instruction that replaces the bytes of a program by those of a buffer. The upgrade authority must sign, and it must be the authority of the
+ * buffer too. The lamports of the buffer go to the authority.
+ */
+export const upgradeProgram = (program: Address, buffer: Address, authority: Address): Instruction =>
+  loader(
+    [
+      accountEntry(programDataAddress(program), true),
+      accountEntry(program, true),
+      accountEntry(buffer, true),
+      accountEntry(authority, true),
+      accountEntry(RENT_SYSVAR, false),
+      accountEntry(CLOCK_SYSVAR, false),
+      accountEntry(authority, false, true),
+    ],
+    numbers(UPGRADE),
+  );
+
+/** Builds the instruction that deletes a buffer account. Its authority must sign, and gets the lamports. */
+export const closeBuffer = (buffer: Address, authority: Address): Instruction =>
+  loader([accountEntry(buffer, true), accountEntry(authority, true), accountEntry(authority, false, true)], numbers(CLOSE));
+
+/** Returns the authority of a buffer account, base58; null when the account is not a buffer account with an authority. */
+export function bufferAuthority({ owner, data }: Account): string | null {
+  const isBuffer = owner.equals(UPGRADEABLE_LOADER) && data.length >= BUFFER_HEADER_BYTES && data.readUInt32LE(0) === BUFFER_STATE;
+  if (!isBuffer || data[BUFFER_AUTHORITY_FLAG] !== 1) return null;
+  return addressOfBytes(data.subarray(BUFFER_AUTHORITY_FLAG + 1, BUFFER_HEADER_BYTES)).toBase58();
 }
 
 /**
@@ -119,11 +158,10 @@ export async function deploymentTransactions(deployment: Deployment): Promise<De
     ],
     numbers(DEPLOY_WITH_MAX_DATA_LEN, BigInt(bytes.length)),
   );
-  const handOver = upgradeAuthority?.equals(payer) ? [] : [setAuthority(deployment)];
+  const handOver = upgradeAuthority?.equals(payer) ? [] : [setAuthority(programDataAddress(program), payer, upgradeAuthority)];
   const end: DeploymentTransaction = {
-    instructions: [create(program, PROGRAM_BYTES, await rent(PROGRAM_BYTES)), deploy, ...handOver],
+    instructions: [create(program, PROGRAM_ACCOUNT_BYTES, await rent(PROGRAM_ACCOUNT_BYTES)), deploy, ...handOver],
     signers: ['payer', 'program'],
   };
-  const closing = [accountEntry(buffer, true), accountEntry(payer, true), accountEntry(payer, false, true)];
-  return { begin, writes, end, abandon: { instructions: [loader(closing, numbers(CLOSE))], signers: ['payer'] } };
+  return { begin, writes, end };
 }

@@ -1,175 +1,82 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { QUICKNET } from '#lib/draw/beacon-chain.ts';
-import { Hash } from '#lib/draw/bytes.ts';
-import { decodeDraws, drawsAddress, drawsProgramState, initDraws, rotateCommitter } from '#platform/solana/draws/index.ts';
-import { type Address, isOnCurve, parseAddress, parseSecretKey, type Signer } from '#platform/solana/primitives.ts';
 import { RpcNode } from '#platform/solana/rpc-node.ts';
-import { deployProgram } from './deployment.ts';
-import { type LandingOptions, land } from './landing.ts';
+import { type Deployment, readDeployment } from './configuration.ts';
+import { Deployer, feesOf, type Plan } from './deploy.ts';
+import { environmentOf } from './environment.ts';
 
-const USAGE = 'usage: bin/deploy distributor|draws|init-draws|rotate --rpc URL --payer FILE … (see bin/deploy for all options)';
+const USAGE = 'usage: bin/deploy plan|apply CONFIG [--upgrade] [--rotate] (see bin/deploy)';
 
-const OPTIONS = {
-  rpc: { type: 'string' },
-  payer: { type: 'string' },
-  program: { type: 'string' },
-  founder: { type: 'string' },
-  committer: { type: 'string' },
-  'receipt-key': { type: 'string' },
-  'upgrade-authority': { type: 'string' },
-  margin: { type: 'string', default: '60' },
-  window: { type: 'string', default: '600' },
-  'chain-hash': { type: 'string' },
-  period: { type: 'string' },
-  genesis: { type: 'string' },
-  development: { type: 'boolean', default: false },
-  price: { type: 'string', default: '0' },
-  'poll-ms': { type: 'string', default: '500' },
-} as const;
+/** Where a command writes: results to `print`, progress to `report`. */
+export interface DeployOutput {
+  print(line: string): void;
+  report(line: string): void;
+}
 
-type Values = ReturnType<typeof parse>['values'];
-type TextOption = { [Name in keyof typeof OPTIONS]: (typeof OPTIONS)[Name]['type'] extends 'string' ? Name : never }[keyof typeof OPTIONS];
+/** Options that only tests set. */
+export interface DeploySeam {
+  readonly node?: RpcNode;
+  readonly pollMs?: number;
+}
 
-const parse = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-
-/** Reads the options of a command. Each method throws when the option is missing or wrong. */
-class CommandOptions {
-  readonly #values: Values;
-
-  constructor(values: Values) {
-    this.#values = values;
+/**
+ * Runs a command line.
+ * @returns the exit status: 0, or 2 when `plan` found steps to carry out
+ * @throws with one sentence that says what to do
+ */
+export async function runDeploy(args: readonly string[], output: DeployOutput, { node, pollMs = 500 }: DeploySeam = {}): Promise<0 | 2> {
+  const options = { upgrade: { type: 'boolean', default: false }, rotate: { type: 'boolean', default: false } } as const;
+  const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const [command, path, ...rest] = positionals;
+  if ((command !== 'plan' && command !== 'apply') || path === undefined || rest.length > 0) throw new Error(USAGE);
+  const deployment = readDeployment(path);
+  const deployer = new Deployer(deployment, {
+    node: node ?? new RpcNode(deployment.rpcUrl, { retriesRateLimit: true }),
+    mayUpgrade: values.upgrade,
+    mayRotate: values.rotate,
+    pollMs,
+  });
+  if (command === 'plan') {
+    await deployer.checkCluster();
+    return printPlan(deployment, await deployer.plan(), output);
   }
+  await deployer.apply((line) => output.report(line));
+  for (const line of environmentOf(deployment)) output.print(line);
+  return 0;
+}
 
-  text(name: TextOption): string {
-    const value = this.#values[name];
-    if (!value) throw new Error(`--${name} is missing`);
-    return value;
-  }
+const lamports = (value: number) => value.toLocaleString('en-US');
 
-  number(name: TextOption): number {
-    const value = Number(this.text(name));
-    if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number`);
-    return value;
-  }
-
-  address(name: TextOption): Address {
-    const value = this.text(name);
-    try {
-      return parseAddress(value);
-    } catch {
-      throw new Error(`--${name} must be an address, not ${value}`);
+/** Prints a plan, with the cost of each step in lamports. */
+function printPlan(deployment: Deployment, { steps, balance, needed }: Plan, { print }: DeployOutput): 0 | 2 {
+  const { clusterName, deployer, price } = deployment;
+  print(
+    `cluster ${clusterName}; the deployer ${deployer.publicKey} has ${lamports(balance)} lamports; ${price} millionths of a lamport per compute unit`,
+  );
+  let [rents, fees] = [0, 0];
+  for (const step of steps) {
+    if (step.state === 'done') print(`  done     ${step.title}`);
+    else if (step.state === 'foreign') print(`  waits    ${step.title}: ${step.instruction}`);
+    else {
+      rents += step.rent;
+      fees += feesOf(step, deployment);
+      print(`  to do    ${step.title}: rent ${lamports(step.rent)}, fees ${lamports(feesOf(step, deployment))}`);
     }
   }
-
-  /** Reads an address that has a private key. */
-  publicKey(name: TextOption): Address {
-    const address = this.address(name);
-    if (!isOnCurve(address)) throw new Error(`--${name} must be a public key, and ${address.toBase58()} is none`);
-    return address;
+  if (steps.every(({ state }) => state === 'done')) {
+    print('nothing to do');
+    return 0;
   }
-
-  /** Reads a secret key from a file. Error messages never contain the key. */
-  key(name: TextOption): Signer {
-    const file = this.text(name);
-    const key = parseSecretKey(readFileSync(file, 'utf8').trim());
-    if (!key) throw new Error(`the file ${file} of --${name} must contain a secret key: a JSON array of 64 numbers, or base58 of 64 bytes`);
-    return key;
-  }
-
-  get isDevelopment(): boolean {
-    return this.#values.development;
-  }
-
-  /** The beacon: drand quicknet, or with --development any other. The facts of a draws account can never be corrected. */
-  get beacon() {
-    const { 'chain-hash': chainHash, period, genesis } = this.#values;
-    if (chainHash === undefined && period === undefined && genesis === undefined)
-      return { chainHash: QUICKNET.chainHash, period: QUICKNET.period, genesis: QUICKNET.genesisTime };
-    if (!this.isDevelopment) throw new Error('another beacon than drand quicknet needs --development');
-    return { chainHash: Hash.parse(this.text('chain-hash')), period: this.number('period'), genesis: this.number('genesis') };
-  }
-
-  get landing(): LandingOptions {
-    const node = new RpcNode(this.text('rpc'), { retriesRateLimit: true });
-    return { node, price: this.number('price'), pollMs: this.number('poll-ms') };
-  }
-}
-
-type Command = (options: CommandOptions, print: (line: string) => void) => Promise<void>;
-
-/** Deploys the committed file of a program. */
-const deploying =
-  (name: 'distributor' | 'draws', upgradeAuthorityOf: (options: CommandOptions) => Address | null): Command =>
-  (options, print) =>
-    deployProgram({
-      ...options.landing,
-      payer: options.key('payer'),
-      program: options.key('program'),
-      bytes: readFileSync(join(import.meta.dirname, `../${name}/${name}.so`)),
-      upgradeAuthority: upgradeAuthorityOf(options),
-      print,
-    });
-
-/** Creates the draws account of the founder, and prints its address. */
-const initializeDraws: Command = async (options, print) => {
-  const { landing } = options;
-  const program = options.address('program');
-  const state = await drawsProgramState(landing.node, program);
-  if (state !== 'ours') throw new Error(`the program at ${program.toBase58()} is not the final draws program: ${state}`);
-  const [payer, founder] = [options.key('payer'), options.key('founder')];
-  const init = initDraws({
-    program,
-    payer: payer.publicKey,
-    founder: founder.publicKey,
-    committer: options.publicKey('committer'),
-    receiptKey: options.publicKey('receipt-key'),
-    ...options.beacon,
-    margin: options.number('margin'),
-    window: options.number('window'),
-    isDevelopment: options.isDevelopment,
-  });
-  await land([{ instructions: [init], signers: [payer, founder] }], landing, 'finalized');
-  await printDraws(landing, program, founder.publicKey, print);
-};
-
-/** Replaces the committer of a founder's draws account. */
-const rotate: Command = async (options, print) => {
-  const { landing } = options;
-  const program = options.address('program');
-  const [payer, founder] = [options.key('payer'), options.key('founder')];
-  const rotating = rotateCommitter({ program, founder: founder.publicKey, committer: options.publicKey('committer') });
-  await land([{ instructions: [rotating], signers: [payer, founder] }], landing, 'finalized');
-  await printDraws(landing, program, founder.publicKey, print);
-};
-
-async function printDraws({ node }: LandingOptions, program: Address, founder: Address, print: (line: string) => void): Promise<void> {
-  const address = drawsAddress(program, founder);
-  const facts = decodeDraws(program, (await node.account(address, 'finalized')).account);
-  print(JSON.stringify({ draws: address.toBase58(), ...facts }, null, 2));
-}
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  distributor: deploying('distributor', (options) => (options.text('upgrade-authority') === 'none' ? null : options.address('upgrade-authority'))),
-  draws: deploying('draws', () => null),
-  'init-draws': initializeDraws,
-  rotate,
-};
-
-/** Runs a command line. @throws when an argument is wrong or a transaction fails */
-export async function runDeploy(args: readonly string[], print: (line: string) => void): Promise<void> {
-  const { positionals, values } = parse(args);
-  const command = positionals.length === 1 ? COMMANDS[positionals[0] ?? ''] : undefined;
-  if (!command) throw new Error(USAGE);
-  await command(new CommandOptions(values), print);
+  print(`total: ${lamports(rents + fees)} lamports (rent ${lamports(rents)}, fees ${lamports(fees)})`);
+  if (balance < needed)
+    print(`the deployer needs ${lamports(needed)} lamports, with the minimum balance of its account: send it ${lamports(needed - balance)}`);
+  return 2;
 }
 
 if (import.meta.main) {
   try {
-    await runDeploy(process.argv.slice(2), console.log);
+    process.exitCode = await runDeploy(process.argv.slice(2), { print: console.log, report: console.error });
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
-    process.exit(1);
+    process.exitCode = 1;
   }
 }

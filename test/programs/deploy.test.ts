@@ -19,7 +19,7 @@ async function deployed(svm: Svm, bytes: Buffer, upgradeAuthority: (payer: Publi
   const keys = { payer: Keypair.generate(), buffer: Keypair.generate(), program: Keypair.generate() };
   svm.fund(keys.payer.publicKey, 10_000_000_000n);
   const { payer, buffer, program } = keys;
-  const { begin, writes, end, abandon } = await deploymentTransactions({
+  const { begin, writes, end } = await deploymentTransactions({
     payer: payer.publicKey,
     buffer: buffer.publicKey,
     program: program.publicKey,
@@ -33,7 +33,7 @@ async function deployed(svm: Svm, bytes: Buffer, upgradeAuthority: (payer: Publi
     svm.must(instructions, [first, ...rest]);
   }
   svm.nextSlot();
-  return { ...keys, begin, writes, end, abandon };
+  return { ...keys, begin, writes, end };
 }
 
 const stateOf = (svm: Svm, program: PublicKey, bytes: Uint8Array) =>
@@ -44,7 +44,7 @@ describe.each(FEATURES)('programs deployed through the upgradeable loader, %s', 
     const svm = new Svm(features);
     const { program } = await deployed(svm, bytesOf('distributor'), (payer) => payer);
     expect(svm.account(program.publicKey)).toMatchObject({ owner: UPGRADEABLE_LOADER, executable: true });
-    expect(stateOf(svm, program.publicKey, bytesOf('distributor'))).toEqual({ isEqual: true, isFinal: false });
+    expect(stateOf(svm, program.publicKey, bytesOf('distributor'))).toMatchObject({ isEqual: true, isFinal: false });
 
     const world = new World(features, { svm, program: program.publicKey });
     const epoch = world.open(world.mint(), wallets(2));
@@ -55,8 +55,8 @@ describe.each(FEATURES)('programs deployed through the upgradeable loader, %s', 
   test('the deployed draws program runs, equals the committed program and is final', async () => {
     const svm = new Svm(features);
     const { program } = await deployed(svm, bytesOf('draws'), () => null);
-    expect(stateOf(svm, program.publicKey, bytesOf('draws'))).toEqual({ isEqual: true, isFinal: true });
-    expect(stateOf(svm, program.publicKey, bytesOf('distributor'))).toEqual({ isEqual: false, isFinal: true });
+    expect(stateOf(svm, program.publicKey, bytesOf('draws'))).toMatchObject({ isEqual: true, isFinal: true });
+    expect(stateOf(svm, program.publicKey, bytesOf('distributor'))).toMatchObject({ isEqual: false, isFinal: true });
 
     const world = new DrawsWorld(features, { svm, program: program.publicKey });
     world.found();
@@ -70,19 +70,19 @@ describe.each(FEATURES)('programs deployed through the upgradeable loader, %s', 
     const authority = key();
     const upgradeable = await deployed(svm, bytes, (payer) => payer);
     expect(authorityOf(upgradeable.program.publicKey)).toEqual(Buffer.concat([Buffer.from([1]), upgradeable.payer.publicKey.toBuffer()]));
-    expect(stateOf(svm, upgradeable.program.publicKey, bytes)).toEqual({ isEqual: true, isFinal: false });
+    expect(stateOf(svm, upgradeable.program.publicKey, bytes)).toMatchObject({ isEqual: true, isFinal: false });
     const handedOver = await deployed(svm, bytes, () => authority);
     expect(authorityOf(handedOver.program.publicKey)).toEqual(Buffer.concat([Buffer.from([1]), authority.toBuffer()]));
     const final = await deployed(svm, bytes, () => null);
     expect(authorityOf(final.program.publicKey)[0]).toBe(0);
-    expect(stateOf(svm, final.program.publicKey, bytes)).toEqual({ isEqual: true, isFinal: true });
+    expect(stateOf(svm, final.program.publicKey, bytes)).toMatchObject({ isEqual: true, isFinal: true });
   });
 
   test('the deployment transactions fit the size limit, and only the payer signs the writes', async () => {
     const svm = new Svm(features);
-    const { payer, begin, writes, end, abandon } = await deployed(svm, bytesOf('distributor'), () => key());
+    const { payer, begin, writes, end } = await deployed(svm, bytesOf('distributor'), () => key());
     expect(writes.map(({ signers }) => signers)).toEqual(writes.map(() => ['payer']));
-    for (const { instructions } of [begin, ...writes, end, abandon]) {
+    for (const { instructions } of [begin, ...writes, end]) {
       const tx = new Transaction({ recentBlockhash: PublicKey.default.toBase58(), feePayer: payer.publicKey }).add(...instructions);
       expect(wireOf(tx).length).toBeLessThanOrEqual(1_232 - 60); // leaves room for a compute budget
     }
@@ -110,8 +110,8 @@ describe('stateOfProgram', () => {
     expect(isEqual(programData(bytes.subarray(0, 3), Buffer.from([0, 5])))).toBe(false);
     expect(isEqual(programData())).toBe(false);
     expect(isEqual(programData(), Buffer.alloc(0))).toBe(false);
-    expect(stateOfProgram(program, [{ owner: LOADER_2, data: bytes }], bytes)).toEqual({ isEqual: true, isFinal: true });
-    expect(stateOfProgram(program, [{ owner: LOADER_2, data: bytes.subarray(1) }], bytes)).toEqual({ isEqual: false, isFinal: true });
+    expect(stateOfProgram(program, [{ owner: LOADER_2, data: bytes }], bytes)).toMatchObject({ isEqual: true, isFinal: true });
+    expect(stateOfProgram(program, [{ owner: LOADER_2, data: bytes.subarray(1) }], bytes)).toMatchObject({ isEqual: false, isFinal: true });
   });
 
   test('stateOfProgram calls a program final only when it has no upgrade authority', () => {

@@ -58,13 +58,16 @@ export const PendingView = z
   .meta({ id: 'PendingStablecoin' });
 
 export const WalletPath = z.strictObject({ wallet: Wallet });
-export const PaymentPath = z.strictObject({ id: Id });
+export const PaymentPath = z.strictObject({ id: Id.meta({ description: 'The id of the payment.' }) });
 
 export const PaymentFilterQuery = z.object({
-  payer: z.enum(PAYERS, `must be ${PAYERS.join(' or ')}`).optional(),
-  status: Status.optional(),
-  currency: Currency.optional(),
-  wallet: Wallet.optional(),
+  payer: z
+    .enum(PAYERS, `must be ${PAYERS.join(' or ')}`)
+    .optional()
+    .meta({ description: 'Only payments of this payer.' }),
+  status: Status.optional().meta({ description: 'Only payments with this status.' }),
+  currency: Currency.optional().meta({ description: 'Only payments in this currency.' }),
+  wallet: Wallet.optional().meta({ description: 'Only payments to this wallet.' }),
 });
 
 const REFERENCE = 'must be 1 to 128 printable characters without spaces';
@@ -136,6 +139,11 @@ export const PayoutsView = z
         'Difference between the chain and the database because of which payouts are paused; null when there is none. Payouts resume automatically when the difference is resolved.',
       example: null,
     }),
+    distributor: z.string().nullable().meta({
+      description:
+        'Reason why no epoch is opened: the deployed distributor program differs from the committed one, has an unexpected upgrade authority, or cannot be read. Null when there is none.',
+      example: null,
+    }),
     counts: z
       .record(z.string(), Count)
       .meta({ description: 'Number of the treasury’s payments that are not completed, by status.', example: { pending: 3, manual: 1 } }),
@@ -147,8 +155,13 @@ export const PayoutsView = z
   })
   .meta({ id: 'Payouts' });
 
-export const TransactionPath = z.strictObject({ id: Id });
-export const TransactionsQuery = z.object({ state: z.enum(['manual', 'failed'], 'must be manual or failed').default('manual') });
+export const TransactionPath = z.strictObject({ id: Id.meta({ description: 'The id of the transaction.' }) });
+export const TransactionsQuery = z.object({
+  state: z
+    .enum(['manual', 'failed'], 'must be manual or failed')
+    .default('manual')
+    .meta({ description: 'manual: an operator must decide. failed: the chain refused the transaction.' }),
+});
 export const TransactionView = z
   .strictObject({
     id: Id,

@@ -1,6 +1,7 @@
 import type { GaugeReader } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ageSeconds, type GaugeRow, readSamples } from '#platform/observability/metrics/sql-gauges.ts';
+import { checkDistributor } from '#platform/solana/distributor/index.ts';
 
 /** SQL condition: whether the root of the computed epoch `e` waits for the end of its review. */
 const IN_REVIEW = `coalesce(e.review_ends_at > app_now(), false)`;
@@ -18,6 +19,19 @@ const reviews = statement<GaugeRow>(
      'allocation_pending_seconds', coalesce(max(${ageSeconds('e.exclusions_changed_at')}), 0)) as values
    from epochs e where e.state in ('computed', 'empty')`,
 );
+
+/** Reads whether the distributor program has a problem. The samples share the check that claims and roots use. */
+export const distributorGauges: GaugeReader = {
+  cacheMs: 15_000,
+  gauges: {
+    coinop_distributor_problem:
+      '1 while no epoch is opened because the deployed distributor program has other bytes or an unexpected upgrade authority, otherwise 0.',
+  },
+  read: async (app) =>
+    app.config.chain.programId === null
+      ? []
+      : [{ name: 'coinop_distributor_problem', value: (await checkDistributor(app)).problem === null ? 0 : 1 }],
+};
 
 /** Reads how long epochs have waited for their leaves, for their root on the chain or for a new allocation, and how many are in review. */
 export const epochGauges: GaugeReader = {

@@ -147,7 +147,9 @@ export const ClaimableView = z
   .meta({ id: 'ClaimableReward' });
 
 /** Query parameters for a page of claimable rewards. The default limit is 500, so that one request returns all rewards of most wallets. */
-export const ClaimableQuery = PageQuery.extend({ limit: z.coerce.number().int().min(1).max(500).default(500) });
+export const ClaimableQuery = PageQuery.extend({
+  limit: z.coerce.number().int().min(1).max(500).default(500).meta({ description: 'Maximum number of rows.' }),
+});
 
 export const ProjectedView = z
   .strictObject({

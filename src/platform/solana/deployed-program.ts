@@ -1,4 +1,4 @@
-import { type Address, deriveAddress, parseAddress, type RawAccount } from './primitives.ts';
+import { type Address, addressOfBytes, deriveAddress, parseAddress, type RawAccount } from './primitives.ts';
 import type { RpcNode } from './rpc-node.ts';
 
 /** Solana's upgradeable loader. It stores the bytes of a program in a separate account, and the upgrade authority can replace these bytes. */
@@ -11,11 +11,11 @@ const FINAL_LOADERS = [parseAddress('BPFLoader2111111111111111111111111111111111
 const PROGRAM_STATE = 2;
 const PROGRAM_DATA_STATE = 3;
 /** Number of bytes (type, slot, authority) before the bytes of the program in a program data account. */
-const PROGRAM_DATA_HEADER_BYTES = 45;
+export const PROGRAM_DATA_HEADER_BYTES = 45;
 /** Offset of the byte that is 0 when a program has no upgrade authority. */
 const AUTHORITY_FLAG = 12;
 /** Bytes of a program account of the upgradeable loader. */
-const PROGRAM_ACCOUNT_BYTES = 36;
+export const PROGRAM_ACCOUNT_BYTES = 36;
 
 /** Derives the address of the account that stores the bytes of an upgradeable program. */
 export function programDataAddress(program: Address): Address {
@@ -25,11 +25,15 @@ export function programDataAddress(program: Address): Address {
 const viewOf = (data: Uint8Array) => Buffer.from(data.buffer, data.byteOffset, data.byteLength);
 
 /** What is deployed at the address of a program. */
-interface ProgramState {
+export interface ProgramState {
   /** Whether the program consists of the expected bytes. */
   readonly isEqual: boolean;
   /** Whether nobody can replace the program: it has no upgrade authority. */
   readonly isFinal: boolean;
+  /** The address that may replace the program, base58; null when the program is final. */
+  readonly upgradeAuthority: string | null;
+  /** Maximum number of bytes that an upgrade can store. */
+  readonly capacity: number;
 }
 
 /**
@@ -53,11 +57,16 @@ export function stateOfProgram(
 ): ProgramState | null {
   if (!account) return null;
   const isEqual = (deployed: Uint8Array) => startsWith(deployed, bytes);
-  if (FINAL_LOADERS.some((loader) => account.owner.equals(loader))) return { isEqual: isEqual(account.data), isFinal: true };
+  if (FINAL_LOADERS.some((loader) => account.owner.equals(loader))) {
+    return { isEqual: isEqual(account.data), isFinal: true, upgradeAuthority: null, capacity: 0 };
+  }
   if (!isUpgradeable(program, account) || !dataAccount?.owner.equals(UPGRADEABLE_LOADER)) return null;
   const data = viewOf(dataAccount.data);
   if (data.length < PROGRAM_DATA_HEADER_BYTES || data.readUInt32LE(0) !== PROGRAM_DATA_STATE) return null;
-  return { isEqual: isEqual(data.subarray(PROGRAM_DATA_HEADER_BYTES)), isFinal: data[AUTHORITY_FLAG] === 0 };
+  const bytesOfProgram = data.subarray(PROGRAM_DATA_HEADER_BYTES);
+  const isFinal = data[AUTHORITY_FLAG] === 0;
+  const upgradeAuthority = isFinal ? null : addressOfBytes(data.subarray(AUTHORITY_FLAG + 1, PROGRAM_DATA_HEADER_BYTES)).toBase58();
+  return { isEqual: isEqual(bytesOfProgram), isFinal, upgradeAuthority, capacity: bytesOfProgram.length };
 }
 
 /** Returns whether an account is a program of the upgradeable loader, whose bytes are at `programDataAddress`. */

@@ -11,11 +11,11 @@ import {
   packMembers,
   publishedMember,
 } from '#areas/payouts/batches/members.ts';
-import { laneAddress, laneSeed } from '#areas/payouts/lanes/account.ts';
 import { findMemberOrder } from '#areas/payouts/lanes/unmatched-transactions.ts';
 import { chooseMembers, type Limits } from '#areas/payouts/planning/choose.ts';
 import type { ChainState, Destination } from '#areas/payouts/planning/read-chain-state.ts';
 import { membersHash } from '#lib/draw/payout.ts';
+import { laneAddress, laneSeed } from '#platform/solana/nonce-lanes.ts';
 import { newSigner, parseAddress } from '#platform/solana/primitives.ts';
 import { advanceNonceInstruction } from '#platform/solana/system-program.ts';
 import { addressWithSeed, sizeOf } from '#test/support/solana/chain.ts';

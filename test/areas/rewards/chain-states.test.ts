@@ -2,12 +2,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readObligations, readOutflowMarker } from '#areas/lottery';
 import { createPayments } from '#areas/payouts';
 import { epochClose, epochPageClose, pageSubject } from '#areas/rewards/chain/end.ts';
-import { isProgramOurs } from '#areas/rewards/chain/program.ts';
 import { epochRoot } from '#areas/rewards/chain/root.ts';
 import { epochSettle } from '#areas/rewards/chain/settle.ts';
 import type { App } from '#platform/app.ts';
 import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/deployed-program.ts';
-import { decodeEpoch } from '#platform/solana/distributor/index.ts';
+import { decodeEpoch, readDistributor } from '#platform/solana/distributor/index.ts';
 import { type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
 import { signAndSend, submit, type TransactionType } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
@@ -49,7 +48,6 @@ async function confirmOnly(type: TransactionType, subject: string): Promise<void
 /** Adds blocks until all transactions are finalized. */
 const finalize = () => t.chain.control.advance(10);
 
-// This test is the first one, because the service remembers for ten minutes that the program was accepted.
 test('the program on the chain is accepted only if a known loader holds exactly the bytes of distributor.so', async () => {
   const { node, programId } = t.app.chain;
   const original = node.accounts;
@@ -64,7 +62,7 @@ test('the program on the chain is accepted only if a known loader holds exactly 
   const finalLoader = parseAddress('BPFLoader2111111111111111111111111111111111');
   const accepts = async (atProgram: FetchedAccount, atData: FetchedAccount) => {
     node.accounts = async () => ({ slot: 1, accounts: [atProgram, atData] });
-    return await isProgramOurs(t.app);
+    return (await readDistributor(node, programId, null)).isOurs;
   };
   try {
     expect(await accepts(null, data)).toBe(false);

@@ -14,6 +14,7 @@ beforeAll(async () => {
   await setRules(t);
   intruder = new pg.Client({ connectionString: t.env.DATABASE_URL });
   await intruder.connect();
+  await intruder.query('set role none');
 });
 afterAll(async () => {
   await intruder.end();

@@ -2,10 +2,10 @@ import { planPayouts } from '#jobs/payouts.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { laneAddress, laneOpening } from '#platform/solana/nonce-lanes.ts';
 import { type ComposeOutcome, retry, submit, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
-import { decodeNonce, NONCE_BYTES, openNonceAccount, transferLamports } from '#platform/solana/system-program.ts';
+import { decodeNonce, NONCE_BYTES } from '#platform/solana/system-program.ts';
 import { alert } from '../alerts.ts';
-import { laneAddress, laneSeed } from './account.ts';
 import { insertLane, markStale } from './rows.ts';
 
 const WAIT_MS = 1_000;
@@ -13,11 +13,7 @@ const FUNDS_MS = 5_000;
 
 const laneOf = (subject: string): number => Number(subject.slice(0, subject.indexOf(':')));
 
-/**
- * Builds the transaction that opens the nonce account of a lane. Uses the instructions transfer, allocate and initialize instead of
- * CreateAccountWithSeed, because CreateAccountWithSeed fails when the address already holds lamports, and any wallet can send lamports to the
- * address.
- */
+/** Builds the transaction that opens the nonce account of a lane. */
 async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
   const feePayer = app.chain.key('feePayer').publicKey;
   const lane = laneOf(subject);
@@ -31,16 +27,8 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   ]);
   if (decodeNonce(final.account)) return { do: 'done', signature: null, slot: final.slot };
   if (decodeNonce(confirmed.account)) return { do: 'wait', ms: WAIT_MS, reason: 'the account is not finalized yet' };
-  const missing = rent - (confirmed.account?.lamports ?? 0);
-  return {
-    do: 'sign',
-    instructions: [
-      ...(missing > 0 ? [transferLamports(feePayer, address, missing)] : []),
-      ...openNonceAccount({ address, authority: feePayer, seed: laneSeed(lane) }),
-    ],
-    feePayer: 'feePayer',
-    spends: [{ asset: 'sol', amount: BigInt(Math.max(0, missing)) }],
-  };
+  const { instructions, lamports } = laneOpening({ payer: feePayer, feePayer, lane }, confirmed.account, rent);
+  return { do: 'sign', instructions, feePayer: 'feePayer', spends: [{ asset: 'sol', amount: BigInt(lamports) }] };
 }
 
 async function markLanesStale(tx: Tx, lanes: readonly number[]): Promise<void> {

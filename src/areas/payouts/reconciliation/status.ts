@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import type { App } from '#platform/app.ts';
 import { isoInstant, run } from '#platform/db/query-builder.ts';
-import type { Queryable } from '#platform/db/sql.ts';
+import { distributorProblem } from '#platform/solana/distributor/index.ts';
 import { selectPause } from '#platform/solana/submission/index.ts';
 import { PAYOUTS_SCOPE } from '../batches/transaction-type.ts';
 import { build } from '../build.ts';
@@ -30,19 +31,25 @@ const countOpen = build
   .groupBy('state')
   .orderBy('state');
 
-/** Returns the state of payouts: the reasons for a pause, the number of open payments by state, the lanes, and up to 100 unknown transactions. */
-export async function payoutsStatus(db: Queryable) {
-  const [state, paused, lanes, findings, counts] = await Promise.all([
+/**
+ * Returns the state of payouts: the reasons for a pause, the problem of the distributor program, the number of open payments by state, the lanes, and up
+ * to 100 unknown transactions.
+ */
+export async function payoutsStatus(app: App) {
+  const { db } = app;
+  const [state, paused, lanes, findings, counts, distributor] = await Promise.all([
     db.query(selectReconciliation),
     db.query(selectPause, [PAYOUTS_SCOPE]),
     run(db, selectLaneViews),
     run(db, selectUnknownTransactions),
     run(db, countOpen),
+    distributorProblem(app),
   ]);
   return {
     paused: paused[0]?.reason ?? null,
     held: state[0]?.manualReason ?? null,
     doubt: state[0]?.mismatchReason ?? null,
+    distributor,
     counts: Object.fromEntries(counts.map(({ state, n }) => [state, n])),
     lanes: lanes.map(({ listed, read, complete, ...lane }) => ({
       ...lane,

@@ -13,7 +13,7 @@ export const getPayouts = route({
   summary: 'State of payouts: pauses, open payments by status, lanes, unmatched transactions',
   returns: { 200: PayoutsView },
   fails: [],
-  handler: async ({ app }) => reply(200, await payoutsStatus(app.db)),
+  handler: async ({ app }) => reply(200, await payoutsStatus(app)),
 });
 
 export const postPause = route({
@@ -27,7 +27,7 @@ export const postPause = route({
   fails: [],
   handler: async ({ app, admin, body }) => {
     await pausePayouts(app, admin, body.reason);
-    return reply(200, await payoutsStatus(app.db));
+    return reply(200, await payoutsStatus(app));
   },
 });
 
@@ -43,7 +43,7 @@ export const postResume = route({
   fails: [409],
   handler: async ({ app, admin, body }) => {
     await resumePayouts(app, admin, body.acknowledge, body.acceptLanes);
-    return reply(200, await payoutsStatus(app.db));
+    return reply(200, await payoutsStatus(app));
   },
 });
 

@@ -66,9 +66,10 @@ export async function skipHistory(app: App, row: FollowedEpoch, slot: number): P
 // Reads the pending attempts, which are few, and not the claims of the epoch, which may be a million.
 const selectPendingAmount = statement<{ amount: string }>(
   'select_pending_claims_amount',
-  `select coalesce(sum(c.amount), 0)::text as amount from chain_attempts a join chain_transactions t on t.id = a.transaction_id
-   join claims c on c.id = case when t.kind = $2 then t.subject::uuid end
-   where a.state in ('signed', 'sent', 'confirmed') and c.epoch = $1 and c.state <> 'claimed'`,
+  // A claim may have several pending attempts.
+  `select coalesce(sum(c.amount), 0)::text as amount from claims c where c.epoch = $1 and c.state <> 'claimed' and c.id in (
+     select case when t.kind = $2 then t.subject::uuid end from chain_attempts a join chain_transactions t on t.id = a.transaction_id
+     where a.state in ('signed', 'sent', 'confirmed'))`,
 );
 
 /** Maximum time for which claims of this service that are pending may explain a difference between the chain and the database, ms. */

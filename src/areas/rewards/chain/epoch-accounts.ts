@@ -1,3 +1,6 @@
+import { fail } from '#lib/errors.ts';
+import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { build } from '../query-builder.ts';
 
@@ -68,3 +71,33 @@ export const ON_CHAIN = `(select jsonb_build_object('program', a.program, 'autho
 /** Builds the query for the stored addresses of an epoch. */
 export const selectEpochAddresses = (epoch: number) =>
   build.selectFrom('epoch_accounts').select(['epoch', 'program', 'authority', 'mint', 'vault', 'address']).where('epoch', '=', epoch);
+
+const lockAddresses = statement('lock_addresses_of_epoch', 'select 1 from epoch_accounts where epoch = $1 for update');
+const selectSigned = statement<EpochAddressesRow & { expiry: number }>(
+  'select_addresses_of_signed_root',
+  `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, extract(epoch from a.expires_at)::float8 as expiry
+   from epoch_accounts a where a.epoch = $1 and a.opened_at is null and exists (
+     select from chain_transactions t join chain_attempts s on s.transaction_id = t.id
+     where t.kind = 'epoch-root' and t.subject = a.epoch::text and s.state in ('signed', 'sent', 'confirmed'))`,
+);
+
+/**
+ * Locks and returns the addresses of an epoch whose signed root may still land; undefined when there is none. They must not follow a change of the
+ * configuration, because the epoch could then be opened a second time, at another address.
+ */
+export async function lockSignedAddresses(tx: Tx, epoch: number): Promise<(EpochAddressesRow & { expiry: number }) | undefined> {
+  // A statement of its own, so that the next one sees a root that another process signed while this one waited.
+  await tx.query(lockAddresses, [epoch]);
+  return (await tx.query(selectSigned, [epoch]))[0];
+}
+
+const holdAddressOf = statement<{ epoch: number }>(
+  'hold_address_of_epoch',
+  'select epoch from epoch_accounts where epoch = $1 and address = $2 for share',
+);
+
+/** Keeps the address of an epoch until the transaction that signs its root ends. @throws 409 when another process has changed the address */
+export async function holdAddress(tx: Tx, epoch: number, address: string): Promise<void> {
+  if ((await tx.query(holdAddressOf, [epoch, address])).length === 0)
+    throw fail(409, `the address of epoch ${epoch} changed after the transaction was composed`);
+}

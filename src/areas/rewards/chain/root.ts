@@ -5,9 +5,24 @@ import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { decodeEpoch, EPOCH_BYTES, type EpochAccount, epochAddress, openEpoch, vaultAddress } from '#platform/solana/distributor/index.ts';
+import {
+  decodeEpoch,
+  EPOCH_BYTES,
+  type EpochAccount,
+  epochAddress,
+  openEpoch,
+  readDistributor,
+  vaultAddress,
+} from '#platform/solana/distributor/index.ts';
 import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
-import { type ChainError, type ComposeOutcome, selectPause, type TransactionDraft, type TransactionType } from '#platform/solana/submission/index.ts';
+import {
+  type ChainError,
+  type ComposeOutcome,
+  type PendingSpend,
+  selectPause,
+  type TransactionDraft,
+  type TransactionType,
+} from '#platform/solana/submission/index.ts';
 import {
   associatedTokenAddress,
   createAssociatedTokenAccount,
@@ -23,10 +38,9 @@ import { noteRestore, ROOTS_SCOPE } from '../restores/reconcile.ts';
 import { refuseOldBans } from '../review/bans.ts';
 import { isRootSigned } from '../review/openness.ts';
 import { readAccounts, rentOf } from './accounts.ts';
-import { addressesOf, type EpochAddresses, type EpochAddressesRow } from './epoch-accounts.ts';
+import { addressesOf, type EpochAddresses, type EpochAddressesRow, holdAddress, lockSignedAddresses } from './epoch-accounts.ts';
 import { findOpening } from './history.ts';
 import { compareMemo, memoOf } from './opening-memo.ts';
-import { isProgramOurs } from './program.ts';
 import { SETTLED_ERROR } from './settlement.ts';
 
 /** Delay before a retry when the root transaction cannot be sent at present, ms. */
@@ -97,6 +111,7 @@ export const epochRoot: TransactionType = {
   scope: ROOTS_SCOPE,
   priority: 'roots',
   afterFailure: 'again',
+  maxLive: 3,
   compose,
   // The root transaction is retried until it lands, because every computed epoch must reach the chain. The error in the log alerts operators.
   async simulationFailed(app, subject, error) {
@@ -109,6 +124,7 @@ export const epochRoot: TransactionType = {
     // After this lock, the exclusions of the epoch change only when this transaction is over, and are refused when it committed.
     const [locked] = await tx.query(lockEpochs, [[Number(subject)]]);
     if (!locked) throw fail(409, `epoch ${subject} is settled or committed already, or its review is not over`);
+    if (composed) await holdAddress(tx, Number(subject), composed.address);
     if (composed && (locked.root === null || !composed.root.equals(locked.root)))
       throw fail(409, `the allocation of epoch ${subject} changed after the transaction was composed`);
     // After the first signature the exclusions never change, so a further attempt signs the same root although the bans changed.
@@ -146,13 +162,16 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
   const existing = decodeEpoch(addresses.program, account);
   if (existing) return await confirmOpened(app, addresses, epoch, existing);
   if (epoch.settling) return { do: 'fail', error: SETTLED_ERROR };
-  if (!(await isProgramOurs(app))) {
-    app.log.error({ program: addresses.program.toBase58() }, 'the program on the chain differs from distributor.so; no epoch is opened');
-    return { do: 'wait', ms: REFUSED_RETRY_MS, reason: 'the program on the chain differs from distributor.so' };
+  const { problem } = await readDistributor(app.chain.node, addresses.program, app.config.chain.upgradeAuthority);
+  if (problem !== null) {
+    app.log.error({ program: addresses.program.toBase58(), problem }, 'no epoch is opened until the distributor program is right');
+    return { do: 'wait', ms: REFUSED_RETRY_MS, reason: problem };
   }
   const total = BigInt(epoch.total);
   const held = decodeTokenAccount(source)?.amount ?? 0n;
-  const free = async (db: Queryable) => held - (await readObligations(app, db, 'reward', since));
+  // The tokens that a live attempt of this epoch has reserved are free for a further attempt, because only one of them can land.
+  const isOwn = (spend: PendingSpend) => spend.type === epochRoot.name && spend.subject === subject;
+  const free = async (db: Queryable) => held - (await readObligations(app, db, 'reward', since, isOwn));
   const left = await free(app.db);
   if (left < total) {
     app.log.error(
@@ -170,13 +189,15 @@ async function compose(app: App, subject: string): Promise<TransactionDraft | Co
     await lockTreasury(tx);
     if ((await free(tx)) < total) throw fail(409, `the tokens for epoch ${subject} were reserved for a round or payment at the same time`);
   };
-  composedDrafts.set(drafted, { root: epoch.root, check });
+  composedDrafts.set(drafted, { root: epoch.root, address: addresses.account.toBase58(), check });
   return drafted;
 }
 
 interface ComposedDraft {
   /** The root that the draft stores on the chain. */
   readonly root: Buffer;
+  /** The address at which the draft opens the epoch, base58. */
+  readonly address: string;
   /**
    * Runs in the database transaction that signs the draft. Throws 409 when a lottery round or a payment has reserved tokens that the epoch needs since
    * the draft was composed.
@@ -187,13 +208,16 @@ interface ComposedDraft {
 /** The root and the check of each composed transaction draft. */
 const composedDrafts = new WeakMap<TransactionDraft, ComposedDraft>();
 
-/** Stores and returns the addresses and the expiry of an epoch. Precondition: the epoch was not opened on the chain. */
+/**
+ * Stores and returns the addresses and the expiry of an epoch; those of a signed root that may still land stay. Precondition: the epoch was not opened
+ * on the chain.
+ */
 async function chooseAddresses(app: App, epoch: number): Promise<{ addresses: EpochAddresses; expiry: number }> {
   const { programId: program, rewardMint: mint } = app.chain;
   const authority = app.chain.key('epochAuthority').publicKey;
   const address = epochAddress(program, authority, mint, BigInt(epoch));
   const values = [epoch, ...[program, authority, mint, address, vaultAddress(address, mint)].map((key) => key.toBase58())];
-  const row = await app.tx(async (tx) => (await tx.query(upsertEpochAccounts, values))[0]);
+  const row = await app.tx(async (tx) => (await lockSignedAddresses(tx, epoch)) ?? (await tx.query(upsertEpochAccounts, values))[0]);
   if (!row) throw fail(409, `epoch ${epoch} is open on the chain already`);
   return { addresses: addressesOf(row), expiry: row.expiry };
 }

@@ -2,6 +2,7 @@ import { HASH_BYTES } from '#lib/merkle.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import {
+  checkDistributor,
   claimReward,
   decodeEpoch,
   decodePage,
@@ -51,6 +52,9 @@ const selectToCompose = statement<ClaimToCompose>(
    from claims c join epochs e on e.epoch = c.epoch join epoch_accounts a on a.epoch = c.epoch where c.id = $1`,
 );
 
+/** Delay before a retry while the program on the chain is not the distributor, ms. */
+const PROGRAM_RETRY_MS = 30_000;
+
 const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
 const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { name, message, instruction: null, code: null } });
 
@@ -74,10 +78,15 @@ export async function compose(app: App, subject: string): Promise<TransactionDra
   if (claim.relayEnded) return failed('Expired', EXPIRED);
   if (!account) return wait('the RPC node does not have the account of the epoch yet');
   if (account.state !== 'open') return await epochEnded(app, addresses);
+  // Another program could take the SOL of the fee payer, which signs the claim. A final program of an earlier release is what it was when the epoch was
+  // opened. An unexpected upgrade authority stops no claim, but the check logs it.
+  const { isOurs, isFinal, problem } = await checkDistributor(app, addresses.program);
+  if (!isOurs && !isFinal) return wait(problem ?? 'the program on the chain is not the distributor', PROGRAM_RETRY_MS);
   return await draft(app, claim, addresses, { wallet, account, pageAccount, tokenAccount });
 }
 
-function isBitSet({ program }: EpochAddresses, raw: FetchedAccount, index: number): boolean {
+/** Returns whether the account of a bitmap page shows that a leaf is claimed. */
+export function isBitSet({ program }: Pick<EpochAddresses, 'program'>, raw: FetchedAccount, index: number): boolean {
   const page = decodePage(program, raw);
   return page !== null && isClaimed(page, index);
 }
@@ -157,7 +166,7 @@ async function draft(
  * Returns whether an address has no account, or only an account without data. Any wallet can create an account without data by sending lamports to
  * the address.
  */
-const isVacant = (account: FetchedAccount) => account === null || (account.owner.equals(SYSTEM_PROGRAM) && account.data.length === 0);
+export const isVacant = (account: FetchedAccount) => account === null || (account.owner.equals(SYSTEM_PROGRAM) && account.data.length === 0);
 
 const nodesOf = (proof: Buffer): Buffer[] =>
   Array.from({ length: proof.length / HASH_BYTES }, (_, i) => proof.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));

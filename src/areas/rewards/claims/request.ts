@@ -23,7 +23,7 @@ interface Leaf {
   settling: boolean;
   relayEnded: boolean;
 }
-const selectLeaf = statement<Leaf>(
+export const selectLeaf = statement<Leaf>(
   'select_leaf_to_claim',
   `select l.index, l.amount::text, e.state, e.root, e.settle_requested_at is not null as settling,
      e.expires_at is not null and e.expires_at - ${RELAY_MARGIN} <= app_now() as "relayEnded"
@@ -75,13 +75,24 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
   return first.state === 'claimed' ? refuseClaimed(first) : first.id;
 }
 
-function refuseClaimed({ epoch, signature }: ClaimRow): never {
+export function refuseClaimed({ epoch, signature }: Pick<ClaimRow, 'epoch' | 'signature'>): never {
   throw fail(409, signature === null ? `epoch ${epoch} is claimed already` : `epoch ${epoch} is claimed already, by transaction ${signature}`);
 }
 
-function refuseClosed(epoch: number, { state, settling, relayEnded }: Leaf): void {
-  if (state === 'settled') throw fail(409, `epoch ${epoch} is settled off-chain`);
-  if (settling) throw fail(409, `epoch ${epoch} is being settled off-chain`);
-  if (state === 'expired' || relayEnded) throw fail(409, `epoch ${epoch} is expired; its rewards cannot be claimed any more`);
-  if (state !== 'committed') throw fail(409, `epoch ${epoch} is not committed to the chain yet`);
+/** Whether the leaves of an epoch can be claimed, as the database knows it. */
+type Openness = Pick<Leaf, 'state' | 'settling' | 'relayEnded'>;
+
+/** Returns the reason why the leaves of an epoch cannot be claimed now, one sentence; null when they can be claimed. */
+export function closedReason(epoch: number, { state, settling, relayEnded }: Openness): string | null {
+  if (state === 'settled') return `epoch ${epoch} is settled off-chain`;
+  if (settling) return `epoch ${epoch} is being settled off-chain`;
+  if (state === 'expired' || relayEnded) return `epoch ${epoch} is expired; its rewards cannot be claimed any more`;
+  if (state === 'empty') return `epoch ${epoch} has no rewards`;
+  return state === 'committed' ? null : `epoch ${epoch} is not committed to the chain yet`;
+}
+
+/** @throws 409 when the leaves of an epoch cannot be claimed now, with the reason */
+export function refuseClosed(epoch: number, openness: Openness): void {
+  const reason = closedReason(epoch, openness);
+  if (reason !== null) throw fail(409, reason);
 }

@@ -58,6 +58,7 @@ export const claim: TransactionType = {
   ...CLAIM,
   scope: 'claims',
   afterFailure: 'again',
+  maxLive: 3,
   failureDelayMs,
   compose,
   async simulationFailed(_app, _subject, error): Promise<ComposeOutcome | undefined> {
@@ -69,7 +70,7 @@ export const claim: TransactionType = {
     if (known.name === 'AlreadyClaimed' || known.name === 'NotOpen') return { do: 'wait', ms: RETRY_MS, reason: known.message };
     return undefined;
   },
-  async signed(tx, { subject, signature, draft }) {
+  async signed(tx, { subject, signature, draft, isFurther }) {
     const row = (await tx.query(submitClaim, [subject, signature]))[0];
     if (!row) throw fail(409, 'the claim is no longer queued or submitted');
     const { epoch, index, wallet, amount, mint, first } = row;
@@ -77,7 +78,8 @@ export const claim: TransactionType = {
     // The draft spends SOL for two rents only: the token account and the bitmap page. So any SOL above the rent of the token account is for the page.
     if (spentOn(draft, 'sol') > tokenAccount) await recordPageOpening(tx, { id: subject, epoch, index });
     if (tokenAccount > 0n) await recordOpening(tx, subject, mint);
-    else await deleteOpening(tx, subject);
+    // An earlier attempt that may still land may open the account.
+    else if (!isFurther) await deleteOpening(tx, subject);
     if (first) tx.emit(claimSubmitted, { claimId: subject, epoch, wallet, amount }, wallet);
   },
   confirmed: confirmClaims,

@@ -3,6 +3,7 @@ import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { Progress } from '#platform/jobs/job.ts';
 import type { Remote } from '#platform/threads/worker-thread.ts';
 import type { BuildResult, BuiltTree, EpochBuilder } from '../build/builder.ts';
 import { buildFromPages } from '../build/open.ts';
@@ -50,12 +51,15 @@ const lockEpoch = statement<EpochToCompute>(
    from epochs e where epoch = $1 and (state = 'computing' or state in ('computed', 'empty') and exclusions_changed_at is not null)
    for update of e skip locked`,
 );
-const analyze = { text: 'analyze reward_leaves, reward_trees' };
+const analyze = { text: 'select analyze_rewards()' };
 /**
  * Minimum number of wallets of a computed epoch for which `analyze` runs at once. The command `analyze` updates the table statistics, so that
  * PostgreSQL chooses good query plans for the larger tables.
  */
 const ANALYZE_FROM_WALLETS = 1_000;
+
+/** Progress of the computation after its steps, percent. */
+const PROGRESS = { checked: 5, allocated: 40, leavesStored: 85 };
 
 /** The number of wallets and leaves of a computed epoch, and the sum of its amounts in base units. */
 interface ComputeResult {
@@ -69,13 +73,14 @@ interface ComputeResult {
  * changed; the points file is stored once. Does nothing while the day is not closed. One database transaction stores all data except the file, so a crash
  * stores nothing else. If two workers call this function at the same time, only one of them computes the epoch.
  */
-export async function computeEpoch(app: App, epoch: number): Promise<void> {
+export async function computeEpoch(app: App, epoch: number, progress: Progress = () => undefined): Promise<void> {
   const begin = performance.now();
   await checkImportedWallets(app, epoch);
+  progress(PROGRESS.checked);
   const result = await app.tx(async (tx): Promise<ComputeResult | null> => {
     const row = (await tx.query(lockEpoch, [epoch]))[0];
     if (!row) return null;
-    if (row.source === 'import') return await computeImport(app, tx, epoch, row);
+    if (row.source === 'import') return await computeImport(app, tx, epoch, row, progress);
     if (!row.closed) return null;
     const { allocation } = row;
     if (allocation === 1) await applyGates(tx, epoch, row);
@@ -88,7 +93,7 @@ export async function computeEpoch(app: App, epoch: number): Promise<void> {
       const stored = await buildFromPages(pointsOfDay(tx, epoch, selectExcluded(epoch, allocation)), async (builder, pages) => {
         const allocated = await builder.allocate(allocationRules(row));
         const reviewHours = allocation === 1 ? app.config.reviewHours : null;
-        return await storeEpoch(tx, { epoch, reviewHours, ...row }, builder, pages, { ...allocated, points: String(allocated.points) });
+        return await storeEpoch(tx, { epoch, reviewHours, ...row }, builder, pages, { ...allocated, points: String(allocated.points) }, progress);
       });
       if (storing) await savePointsFile(tx, epoch, storing);
       return stored;
@@ -103,7 +108,7 @@ export async function computeEpoch(app: App, epoch: number): Promise<void> {
 }
 
 /** Computes an imported epoch. If the root of its tree differs from the announced root, refuses the import, deletes the epoch and returns null. */
-async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToCompute): Promise<ComputeResult | null> {
+async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToCompute, progress: Progress): Promise<ComputeResult | null> {
   const imported = await findBuildingImport(tx, epoch);
   if (!imported) throw new Error(`epoch ${epoch} is imported, but its import row does not exist`);
   return await buildFromPages(pagesOfImport(tx, imported.id), async (builder, pages) => {
@@ -116,11 +121,18 @@ async function computeImport(app: App, tx: Tx, epoch: number, row: EpochToComput
       app.log.warn({ epoch, root }, 'an import is refused because the announced root differs from the computed root');
       return null;
     }
-    const stored = await storeEpoch(tx, { epoch, reviewHours: null, ...row }, builder, pages, {
-      ...sums,
-      points: null,
-      ...(tree === undefined ? {} : { tree }),
-    });
+    const stored = await storeEpoch(
+      tx,
+      { epoch, reviewHours: null, ...row },
+      builder,
+      pages,
+      {
+        ...sums,
+        points: null,
+        ...(tree === undefined ? {} : { tree }),
+      },
+      progress,
+    );
     await closeImport(tx, imported.id, 'done');
     return stored;
   });
@@ -138,13 +150,17 @@ async function storeEpoch(
   builder: Remote<EpochBuilder>,
   pages: readonly WalletPage[],
   built: BuildResult & { points: string | null; tree?: BuiltTree | null },
+  progress: Progress,
 ): Promise<ComputeResult> {
+  progress(PROGRESS.allocated);
   const { wallets, leaves, total, points } = built;
   const builtPages = await builder.pages();
   // The builder builds the tree while the database stores the leaves.
   const buildingTree = built.tree === undefined ? builder.tree(epoch) : Promise.resolve(built.tree);
   buildingTree.catch(() => undefined);
-  await storeLeaves(tx, { epoch, allocation }, source, pages, builtPages);
+  await storeLeaves(tx, { epoch, allocation }, source, pages, builtPages, (share) =>
+    progress(PROGRESS.allocated + share * (PROGRESS.leavesStored - PROGRESS.allocated)),
+  );
   const tree = await buildingTree;
   if (tree) await storeTree(tx, { epoch, allocation }, tree);
   const root = tree && Buffer.from(tree.root);

@@ -35,6 +35,7 @@ export async function storeLeaves(
   source: EpochSource,
   pages: readonly WalletPage[],
   built: readonly BuiltPage[],
+  stored: (share: number) => void,
 ): Promise<void> {
   let before: Promise<unknown> = Promise.resolve();
   for (const [i, { indexes, amounts }] of built.entries()) {
@@ -45,6 +46,7 @@ export async function storeLeaves(
     now.catch(() => undefined);
     await before;
     before = now;
+    stored((i + 1) / built.length);
   }
   await before;
 }

@@ -63,7 +63,7 @@ export const getClaim = route({
   path: '/api/rewards/claims/{id}',
   auth: 'public',
   summary: 'Read a claim',
-  params: z.strictObject({ id: Id }),
+  params: z.strictObject({ id: Id.meta({ description: 'The id of the claim.' }) }),
   returns: { 200: ClaimView },
   fails: [404],
   async handler({ app, params }) {

@@ -5,3 +5,4 @@ export { CLAIMS_PER_PAGE, decodeEpoch, decodePage, EPOCH_BYTES, isClaimed, pageB
 export { epochAddress, pageAddress, pageOf, vaultAddress } from './addresses.ts';
 export { distributorError } from './errors.ts';
 export { claimReward, closeEpoch, closePage, MAX_PROOF, openEpoch, parseClaim, settleEpoch } from './instructions.ts';
+export { checkDistributor, type DistributorCheck, distributorProblem, readDistributor, reportDistributor } from './program.ts';

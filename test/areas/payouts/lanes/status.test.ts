@@ -20,7 +20,7 @@ test('the status of payouts shows for each lane the progress of reading the hist
     );
   await storeScan(read.lane, read.address, 3);
   await storeScan(replaced.lane, unread.address, 4);
-  const { lanes } = await payoutsStatus(t.app.db);
+  const { lanes } = await payoutsStatus(t.app);
   expect(lanes.map(({ lane, address, history }) => ({ lane, address, history }))).toEqual([
     { lane: read.lane, address: read.address, history: { listed: 3, read: 2, complete: false } },
     { lane: unread.lane, address: unread.address, history: null },

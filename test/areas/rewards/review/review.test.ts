@@ -8,6 +8,7 @@ import { sql } from '#test/support/areas/boards.ts';
 import { closeDays, DAY, epochOf, insertPastPoints, randomWallet, trigger } from '#test/support/areas/epochs.ts';
 import { adminOf } from '#test/support/http/client.ts';
 import { expectToWait } from '#test/support/locks.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 import { reviewSteps, startReviews } from './steps.ts';
 
 let t: TestApp;
@@ -18,11 +19,7 @@ afterAll(() => t.close());
 const { newEpoch, params, exclude, readmit, exclusionsOf, rootTransactions, signRoot } = reviewSteps(() => t);
 
 test('the review lasts 6 hours in production and is off elsewhere, unless REVIEW_HOURS says otherwise', () => {
-  const production = {
-    ...{ NODE_ENV: 'production', PUBLIC_URL: 'https://coinop.example', SESSION_KEYS: 'k'.repeat(32) },
-    ...{ MEDIA_FOLDER: '/var/media', RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64') },
-  };
-  expect([readConfig(production), readConfig({}), readConfig({ REVIEW_HOURS: '24' })].map(({ reviewHours }) => reviewHours)).toEqual([6, 0, 24]);
+  expect([readConfig(PRODUCTION), readConfig({}), readConfig({ REVIEW_HOURS: '24' })].map(({ reviewHours }) => reviewHours)).toEqual([6, 0, 24]);
   expect(() => readConfig({ REVIEW_HOURS: '169' })).toThrow('REVIEW_HOURS');
 });
 

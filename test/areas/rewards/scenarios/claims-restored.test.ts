@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
+import { asOwner } from '#test/support/database.ts';
 import {
   accountOf,
   claimAsStranger,
@@ -40,7 +41,7 @@ const TABLES = ['claims', 'epoch_accounts', 'chain_transactions', 'chain_attempt
 
 /** Copies the tables of claims to another schema. */
 async function backUp(): Promise<void> {
-  await t.app.tx(async (tx) => {
+  await asOwner(t.app, async (tx) => {
     await tx.query({ text: 'drop schema if exists backup cascade; create schema backup' });
     for (const table of TABLES) await tx.query({ text: `create table backup.${table} as table public.${table}` });
   });
@@ -48,7 +49,7 @@ async function backUp(): Promise<void> {
 
 /** Restores the tables of claims. Precondition: no worker is running. */
 async function restore(): Promise<void> {
-  await t.app.tx(async (tx) => {
+  await asOwner(t.app, async (tx) => {
     await tx.query({ text: 'set local session_replication_role = replica' });
     for (const table of TABLES) await tx.query({ text: `delete from public.${table}` });
     for (const table of TABLES) await tx.query({ text: `insert into public.${table} select * from backup.${table}` });

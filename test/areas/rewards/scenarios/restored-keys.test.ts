@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { laneAddress, laneSeed } from '#areas/payouts/lanes/account.ts';
 import { getChain, postAcceptKeys } from '#areas/rewards/restores/routes.ts';
 import { reconcilePayouts } from '#jobs/payouts.ts';
-import { newSigner, type Signer } from '#platform/solana/primitives.ts';
-import { NONCE_BYTES, openNonceAccount, transferLamports } from '#platform/solana/system-program.ts';
+import { laneAddress, laneSeed } from '#platform/solana/nonce-lanes.ts';
+import { newSigner, parseAddress, type Signer } from '#platform/solana/primitives.ts';
+import { advanceNonceInstruction, NONCE_BYTES, openNonceAccount, transferLamports } from '#platform/solana/system-program.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
@@ -61,10 +61,17 @@ async function openLaneOf(feePayer: Signer, lane: number): Promise<string> {
   return address.toBase58();
 }
 
+/** Advances the nonce of a lane, as a payment does. */
+async function useLane(feePayer: Signer, lane: string): Promise<void> {
+  const { value } = await t.app.chain.node.nonce(parseAddress(lane));
+  await t.chain.send([advanceNonceInstruction(parseAddress(lane), feePayer.publicKey)], [feePayer], value ?? '');
+  await t.chain.control.finalized((await t.chain.control.status()).slot + 1);
+}
+
 test('a snapshot that is older than the rotation of the fee payer stops all signing, also when the workers get the recorded key again', async () => {
   const recorded = await keysNow();
   const feePayer = await newFeePayer();
-  await openLaneOf(feePayer, 3);
+  await useLane(feePayer, await openLaneOf(feePayer, 3));
   const rotated = { FEE_PAYER_KEY: textOf(feePayer) };
   await start(rotated);
   const stopped = {
@@ -87,7 +94,7 @@ test('a snapshot that is older than the rotation of the fee payer stops all sign
   await recordKeys(recorded);
 }, 60_000);
 
-test('a rotation of the fee payer to a key whose lanes the database knows, or to a new key with foreign lamports on its lanes, stops nothing', async () => {
+test('a rotation of the fee payer to a key whose lanes the database knows or that only opened its lanes, or to a new key with foreign lamports on its lanes, stops nothing', async () => {
   const recorded = await keysNow();
   const known = await newFeePayer();
   const address = await openLaneOf(known, 0);
@@ -95,7 +102,9 @@ test('a rotation of the fee payer to a key whose lanes the database knows, or to
   const fresh = await newFeePayer();
   const stranger = await newFeePayer();
   await t.chain.send([transferLamports(stranger.publicKey, laneAddress(fresh.publicKey, 0), 5_000_000)], [stranger]);
-  for (const feePayer of [known, fresh]) {
+  const prepared = await newFeePayer();
+  await openLaneOf(prepared, 0);
+  for (const feePayer of [known, fresh, prepared]) {
     await start({ FEE_PAYER_KEY: textOf(feePayer) });
     await untilChain({ stop: null, doubt: null, keys: { feePayer: feePayer.publicKey.toBase58() } });
     await stop();
