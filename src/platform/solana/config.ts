@@ -1,15 +1,15 @@
-import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { QUICKNET } from '#lib/draw/beacon-chain.ts';
 import { LEAD_SEC, MAX_COMMIT_WITHIN_SEC } from '#lib/draw/parameters.ts';
 import { Wallet } from '#lib/scalars.ts';
+import type { ReportProblem } from '#lib/settings/problems.ts';
+import { KeyEnvironment, keySources } from './signers/config.ts';
 
-/**
- * The keys that sign transactions. `feePayer` pays fees and rent; `epochAuthority` opens and settles reward epochs; `treasury` owns the
- * tokens that are paid out; `committer` signs draw commitments.
- */
-const ROLES = ['feePayer', 'epochAuthority', 'treasury', 'committer'] as const;
-export type Role = (typeof ROLES)[number];
+export type { Role } from './signers/roles.ts';
+
+/** The statements about recent fees that RPC nodes offer; see PRIORITY_FEE_API. */
+const PRICE_APIS = ['agave', 'triton', 'helius'] as const;
+export type PriceApi = (typeof PRICE_APIS)[number];
 
 /** Parses an amount in base units or lamports. */
 const amount = (fallback: string) =>
@@ -39,9 +39,6 @@ const reserves = (fallback: string) =>
     .pipe(z.strictObject({ commitments: percent, roots: percent, payouts: percent, claims: percent }))
     .refine((shares) => Object.values(shares).reduce((sum, share) => sum + share, 0) <= 100, 'the percentages must add up to at most 100');
 
-/** A secret key (a JSON array of 64 numbers, or base58), or the absolute path of a file that contains one. */
-const secret = z.string().min(1).optional();
-
 const PUBLIC_MIRRORS = 'https://api.drand.sh,https://api2.drand.sh,https://api3.drand.sh,https://drand.cloudflare.com';
 /** Maximum number of mirrors. A query may wait for the timeout of every mirror, so this number limits the duration of a query. */
 const MAX_MIRRORS = 8;
@@ -69,12 +66,14 @@ const seconds = (fallback: number) => z.coerce.number().int().min(1).max(86_400)
 
 /** The environment variables that configure the access to Solana. */
 export const ChainEnvironment = {
-  SOLANA_RPC_URL: z.url({ protocol: /^https?$/ }).default('http://127.0.0.1:8899'),
+  SOLANA_RPC_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** A second RPC node, of another provider. If it is set, a transaction counts as finalized, failed or expired only when both RPC nodes agree. */
   SOLANA_RPC_SECOND_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** Maximum number of requests per second that a process sends to each RPC node. */
   SOLANA_RPC_PER_SECOND: z.coerce.number().int().min(2).max(100_000).default(2_000),
   DISTRIBUTOR_PROGRAM_ID: Wallet.optional(),
+  /** The address that may replace the distributor program, such as that of a multisig. `none`: the program must be final. */
+  UPGRADE_AUTHORITY: z.union([z.literal(['', 'none']), Wallet], 'must be an address, or none').default('none'),
   /** Program of draw commitments, and the draws account: the settings of all draws on the chain. */
   DRAWS_PROGRAM_ID: Wallet.optional(),
   DRAWS_ADDRESS: Wallet.optional(),
@@ -85,13 +84,7 @@ export const ChainEnvironment = {
     .enum(['0', '1', 'false', 'true', ''])
     .default('')
     .transform((text) => text === '1' || text === 'true'),
-  FEE_PAYER_KEY: secret,
-  EPOCH_AUTHORITY_KEY: secret,
-  TREASURY_KEY: secret,
-  COMMITTER_KEY: secret,
-  /** Addresses of the treasury and of the committer, for processes that do not have these keys. */
-  TREASURY_ADDRESS: Wallet.optional(),
-  COMMITTER_ADDRESS: Wallet.optional(),
+  ...KeyEnvironment,
   /** Number of blocks that must be finalized after a transaction's last valid block before the transaction can count as expired. */
   LANDING_DEPTH_BLOCKS: blocks(32),
   /** Minimum time between two expiry checks of a transaction, ms. */
@@ -104,8 +97,19 @@ export const ChainEnvironment = {
   LANDING_MANUAL_AFTER_MS: milliseconds(3_600_000),
   /** Age at which a payout batch that has not landed is abandoned, ms. */
   LANDING_GIVE_UP_MS: milliseconds(120_000),
-  /** Maximum priority price of a transaction, millionths of a lamport per compute unit. */
+  /**
+   * Number of slots after which an unconfirmed transaction gets a further attempt with a higher fee, if an account on the chain prevents a second effect
+   * (claims, epoch roots, draw commitments).
+   */
+  LANDING_RAISE_SLOTS: z.coerce.number().int().min(1).max(10_000).default(20),
+  /** Minimum and maximum priority price of a transaction, millionths of a lamport per compute unit. */
+  PRIORITY_FEE_FLOOR: z.coerce.number().int().min(0).max(100_000_000).default(1_000),
   PRIORITY_FEE_CAP: z.coerce.number().int().min(0).max(100_000_000).default(200_000),
+  /**
+   * The statement about recent fees that the first RPC node offers. `agave`: getRecentPrioritizationFees, which every RPC node has. `triton`: the same
+   * method with the parameter `percentile`. `helius`: getPriorityFeeEstimate. A node that refuses its call is asked as `agave`.
+   */
+  PRIORITY_FEE_API: z.enum(PRICE_APIS).default('agave'),
   /** Maximum amounts that the service spends per UTC day: tokens in base units, SOL in lamports. */
   DAILY_REWARD_LIMIT: amount('1000000000000000'),
   DAILY_USDC_LIMIT: amount('10000000000'),
@@ -125,6 +129,8 @@ export const ChainEnvironment = {
    */
   TOKEN_ACCOUNT_MIN_DAYS: z.coerce.number().int().min(0).max(365).optional(),
   TOKEN_ACCOUNT_MIN_SCORES: z.coerce.number().int().min(0).max(1_000_000).optional(),
+  /** Minimum balance of the epoch authority that is sent to the fee payer, lamports. The balance grows by the rents of closed epochs. */
+  RENT_SWEEP_MIN: amount('10000000'),
   /** `play`: a wallet must hold at least `GATE_MIN_BALANCE` of the reward token to start a play. Empty: every wallet may start a play. */
   GATE: z.enum(['', 'play']).default(''),
   GATE_MIN_BALANCE: amount('1'),
@@ -151,6 +157,9 @@ export const ChainEnvironment = {
   DRAW_PAY_WITHIN_SEC: seconds(86_400),
 };
 
+/** Default of SOLANA_RPC_URL. Production requires the setting. */
+const LOCALNET_URL = 'http://127.0.0.1:8899';
+
 type ChainVariables = z.output<z.ZodObject<typeof ChainEnvironment>>;
 
 /** Default of TOKEN_ACCOUNT_MIN_DAYS and TOKEN_ACCOUNT_MIN_SCORES in production. */
@@ -159,45 +168,40 @@ const PRODUCTION_HISTORY = 3;
 const PRODUCTION_DEPTH_BLOCKS = 32;
 const PRODUCTION_RECHECK_MS = 30_000;
 
-/** The source of a secret key: the path of a file, or the text of the environment variable. */
-export type Secret = { readonly file: string } | { readonly text: string };
-
-const secretOf = (text: string | undefined): Secret | null => {
-  if (text === undefined) return null;
-  return isAbsolute(text) ? { file: text } : { text };
-};
-
 /**
  * Builds the configuration of the access to Solana.
- * @throws when production settings let transactions count as expired too early, use another beacon than quicknet, or leave too little time before a
- * beacon round
+ * @param report gets a sentence when production settings let transactions count as expired too early, use another beacon than quicknet, or leave too
+ * little time before a beacon round
  */
-export function chainConfig(e: ChainVariables, production: boolean) {
-  if (production && (e.LANDING_DEPTH_BLOCKS < PRODUCTION_DEPTH_BLOCKS || e.LANDING_RECHECK_MS < PRODUCTION_RECHECK_MS)) {
-    throw new Error(
-      `configuration: in production LANDING_DEPTH_BLOCKS must be at least ${PRODUCTION_DEPTH_BLOCKS} and LANDING_RECHECK_MS at least ${PRODUCTION_RECHECK_MS}`,
-    );
+export function chainConfig(e: ChainVariables, production: boolean, report: ReportProblem) {
+  if (production && e.LANDING_DEPTH_BLOCKS < PRODUCTION_DEPTH_BLOCKS) {
+    report(`in production LANDING_DEPTH_BLOCKS must be at least ${PRODUCTION_DEPTH_BLOCKS}`);
   }
-  checkDraws(e, production);
-  const secrets: Readonly<Record<Role, Secret | null>> = {
-    feePayer: secretOf(e.FEE_PAYER_KEY),
-    epochAuthority: secretOf(e.EPOCH_AUTHORITY_KEY),
-    treasury: secretOf(e.TREASURY_KEY),
-    committer: secretOf(e.COMMITTER_KEY),
-  };
+  if (production && e.LANDING_RECHECK_MS < PRODUCTION_RECHECK_MS) {
+    report(`in production LANDING_RECHECK_MS must be at least ${PRODUCTION_RECHECK_MS}`);
+  }
+  if (e.PRIORITY_FEE_FLOOR > e.PRIORITY_FEE_CAP) report('PRIORITY_FEE_FLOOR must be at most PRIORITY_FEE_CAP');
+  checkDraws(e, production, report);
   return {
-    rpcUrl: e.SOLANA_RPC_URL,
+    rpcUrl: e.SOLANA_RPC_URL ?? LOCALNET_URL,
     secondRpcUrl: e.SOLANA_RPC_SECOND_URL ?? null,
     rpcPerSecond: e.SOLANA_RPC_PER_SECOND,
     programId: e.DISTRIBUTOR_PROGRAM_ID ?? null,
+    /** The address that may replace the distributor program; null when the program must be final. */
+    upgradeAuthority: e.UPGRADE_AUTHORITY === '' || e.UPGRADE_AUTHORITY === 'none' ? null : e.UPGRADE_AUTHORITY,
     drawsProgramId: e.DRAWS_PROGRAM_ID ?? null,
     drawsAddress: e.DRAWS_ADDRESS ?? null,
     rewardMint: e.REWARD_MINT ?? null,
     usdcMint: e.USDC_MINT ?? null,
     rewardMintMayFreeze: e.REWARD_MINT_MAY_FREEZE,
-    /** The key files are read when a key is used for the first time. */
-    secrets,
-    addresses: { treasury: e.TREASURY_ADDRESS ?? null, committer: e.COMMITTER_ADDRESS ?? null },
+    /** The keys and signers of this process; null for a role with which it does not sign. A key file is read when the key is used for the first time. */
+    secrets: keySources(e, production, report),
+    addresses: {
+      feePayer: e.FEE_PAYER_ADDRESS ?? null,
+      epochAuthority: e.EPOCH_AUTHORITY_ADDRESS ?? null,
+      treasury: e.TREASURY_ADDRESS ?? null,
+      committer: e.COMMITTER_ADDRESS ?? null,
+    },
     submission: {
       depthBlocks: e.LANDING_DEPTH_BLOCKS,
       recheckMs: e.LANDING_RECHECK_MS,
@@ -205,7 +209,8 @@ export function chainConfig(e: ChainVariables, production: boolean) {
       resendSlots: e.LANDING_RESEND_SLOTS,
       manualAfterMs: e.LANDING_MANUAL_AFTER_MS,
       giveUpMs: e.LANDING_GIVE_UP_MS,
-      priorityFeeCap: e.PRIORITY_FEE_CAP,
+      raiseSlots: e.LANDING_RAISE_SLOTS,
+      priorityFee: { floor: e.PRIORITY_FEE_FLOOR, cap: e.PRIORITY_FEE_CAP, api: e.PRIORITY_FEE_API },
     },
     dailyLimits: { reward: e.DAILY_REWARD_LIMIT, usdc: e.DAILY_USDC_LIMIT, sol: e.DAILY_SOL_LIMIT },
     reserves: e.DAILY_LIMIT_RESERVES,
@@ -215,6 +220,7 @@ export function chainConfig(e: ChainVariables, production: boolean) {
       minDays: e.TOKEN_ACCOUNT_MIN_DAYS ?? (production ? PRODUCTION_HISTORY : 0),
       minScores: e.TOKEN_ACCOUNT_MIN_SCORES ?? (production ? PRODUCTION_HISTORY : 0),
     },
+    rentSweepMin: e.RENT_SWEEP_MIN,
     tokenGate: { play: e.GATE === 'play', minBalance: e.GATE_MIN_BALANCE },
     priceUrl: e.PRICE_URL,
     usdcPayer: e.USDC_PAYER,
@@ -229,10 +235,9 @@ export function chainConfig(e: ChainVariables, production: boolean) {
   };
 }
 
-function checkDraws(e: ChainVariables, production: boolean): void {
+function checkDraws(e: ChainVariables, production: boolean, report: ReportProblem): void {
   const isQuicknet = e.DRAND_CHAIN_HASH === QUICKNET.chainHash;
-  if (production && !isQuicknet) throw new Error(`configuration: in production DRAND_CHAIN_HASH must be quicknet's, ${QUICKNET.chainHash}`);
-  if (isQuicknet && e.DRAND_PUBLIC_KEY !== QUICKNET.publicKey)
-    throw new Error("configuration: DRAND_PUBLIC_KEY must be quicknet's, because DRAND_CHAIN_HASH is quicknet's");
-  if (production && e.DRAW_LEAD_SEC < LEAD_SEC) throw new Error(`configuration: in production DRAW_LEAD_SEC must be at least ${LEAD_SEC}`);
+  if (production && !isQuicknet) report(`in production DRAND_CHAIN_HASH must be quicknet's, ${QUICKNET.chainHash}`);
+  if (isQuicknet && e.DRAND_PUBLIC_KEY !== QUICKNET.publicKey) report("DRAND_PUBLIC_KEY must be quicknet's, because DRAND_CHAIN_HASH is quicknet's");
+  if (production && e.DRAW_LEAD_SEC < LEAD_SEC) report(`in production DRAW_LEAD_SEC must be at least ${LEAD_SEC}`);
 }

@@ -2,6 +2,7 @@ import { type Commitment as AnyCommitment, Connection } from '@solana/web3.js';
 import { HttpError, unavailable } from '#lib/errors.ts';
 import { observeRpc } from '#platform/observability/metrics/metrics.ts';
 import { traceRpc } from '#platform/observability/tracing/tracing.ts';
+import { callMethod } from './call-method.ts';
 import { decodeTransaction, type FetchedTransaction } from './fetched-transaction.ts';
 import type { Account, Address, FetchedAccount, TransactionError } from './primitives.ts';
 import type { RequestBudget } from './request-budget.ts';
@@ -56,14 +57,15 @@ const TIMEOUT_MS = 10_000;
  */
 export class RpcNode {
   readonly #connection: Connection;
+  readonly #send: typeof fetch;
 
   /**
    * @param options.retriesRateLimit whether a request is repeated when the RPC node limits the rate. By default only the caller repeats requests
    * @param options.budget number of requests per second; by default there is no limit
    */
   constructor(url: string, { retriesRateLimit = false, budget }: { retriesRateLimit?: boolean; budget?: RequestBudget } = {}) {
-    const send: typeof fetch = (input, init) => fetchRpc(input, init, budget);
-    this.#connection = new Connection(url, { commitment: 'confirmed', disableRetryOnRateLimit: !retriesRateLimit, fetch: send });
+    this.#send = (input, init) => fetchRpc(input, init, budget);
+    this.#connection = new Connection(url, { commitment: 'confirmed', disableRetryOnRateLimit: !retriesRateLimit, fetch: this.#send });
   }
 
   async account(address: Address, commitment: Commitment): Promise<{ slot: number; account: FetchedAccount }> {
@@ -202,10 +204,9 @@ export class RpcNode {
     return { ...value, slot: context.slot };
   }
 
-  /** Returns the priority prices of recent blocks, millionths of a lamport per compute unit. */
-  async recentPrices(): Promise<number[]> {
-    const fees = await request(() => this.#connection.getRecentPrioritizationFees());
-    return fees.map(({ prioritizationFee }) => prioritizationFee);
+  /** Calls a method that web3.js lacks, or calls only without the parameters of some providers. The caller parses the result. */
+  call(method: string, params: readonly unknown[]): Promise<unknown> {
+    return request(() => callMethod(this.#send, this.#connection.rpcEndpoint, method, params));
   }
 
   /**

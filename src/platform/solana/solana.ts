@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Config } from '#config';
 import { unavailable } from '#lib/errors.ts';
-import type { Role, Secret } from './config.ts';
-import { type Address, parseAddress, parseSecretKey, type Signer } from './primitives.ts';
+import type { Logger } from '#platform/observability/log.ts';
+import { type Address, parseAddress, parseSecretKey } from './primitives.ts';
 import { RequestBudget } from './request-budget.ts';
 import { RpcNode } from './rpc-node.ts';
+import { isSigner, localKey, PREFIX_OF, RemoteKey, type Role, type RoleKey } from './signers/index.ts';
 
 /**
  * The RPC nodes, addresses and keys of this process. `openChain` sends no request and accepts missing settings; the first use of a missing
@@ -22,32 +23,34 @@ export interface Chain {
   readonly rewardMint: Address;
   readonly usdcMint: Address;
   /**
-   * Returns the key pair of a role.
-   * @throws 503 when this process does not have the key
+   * Returns the key of a role, with which this process signs, itself or through a signer.
+   * @throws 503 when this process has neither the key nor a signer
    */
-  key(role: Role): Signer;
+  key(role: Role): RoleKey;
   /**
    * Returns the address of a role, even when this process does not have the key.
    * @throws 503 when neither the address nor the key is configured
    */
-  address(role: 'treasury' | 'committer'): Address;
+  address(role: Role): Address;
 }
 
-/** Opens the RPC nodes, addresses and keys of a process. */
-export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
-  const keys = new Map<Role, Signer>();
+/** Opens the RPC nodes, addresses and keys of a process. @param log receives the outages of signers */
+export function openChain({ chain }: Pick<Config, 'chain'>, log: Logger | null = null): Chain {
+  const keys = new Map<Role, RoleKey>();
   const address = (value: string | null, variable: string) => {
     if (value === null) throw unavailable(`${variable} is not configured`, 60);
     return parseAddress(value);
   };
-  const key = (role: Role): Signer => {
-    const known = keys.get(role);
-    if (known) return known;
-    const secret = chain.secrets[role];
-    if (!secret) throw unavailable(`the key of ${role} is not configured`, 60);
-    const read = readKey(role, secret);
-    keys.set(role, read);
-    return read;
+  const openKey = (role: Role): RoleKey => {
+    const source = chain.secrets[role];
+    if (!source) throw unavailable(`the key of ${role} is not configured`, 60);
+    if (isSigner(source)) return new RemoteKey(role, address(chain.addresses[role], `${PREFIX_OF[role]}_ADDRESS`), source, log);
+    return readKey(role, source);
+  };
+  const key = (role: Role): RoleKey => {
+    const opened = keys.get(role) ?? openKey(role);
+    keys.set(role, opened);
+    return opened;
   };
   const openNode = (url: string) => new RpcNode(url, { budget: new RequestBudget(chain.rpcPerSecond) });
   return {
@@ -73,16 +76,16 @@ export function openChain({ chain }: Pick<Config, 'chain'>): Chain {
       const configured = chain.addresses[role];
       if (configured === null) return key(role).publicKey;
       const own = chain.secrets[role] ? key(role).publicKey.toBase58() : configured;
-      if (own !== configured) throw new Error(`${role.toUpperCase()}_KEY does not belong to ${role.toUpperCase()}_ADDRESS`);
+      if (own !== configured) throw new Error(`${PREFIX_OF[role]}_KEY does not belong to ${PREFIX_OF[role]}_ADDRESS`);
       return parseAddress(configured);
     },
   };
 }
 
 /** Reads the secret key of a role. Error messages name the role and never contain the key. */
-function readKey(role: Role, secret: Secret): Signer {
+function readKey(role: Role, secret: { readonly file: string } | { readonly text: string }): RoleKey {
   const text = ('file' in secret ? readFileSync(secret.file, 'utf8') : secret.text).trim();
   const key = parseSecretKey(text);
-  if (key !== null) return key;
+  if (key !== null) return localKey(key);
   throw new Error(`the key of ${role} must be a JSON array of 64 numbers or base58 of 64 bytes, and its public half must match its secret half`);
 }

@@ -1,6 +1,7 @@
 import { ComputeBudgetProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import bs58 from 'bs58';
 import type { Address, Instruction, Signer } from './primitives.ts';
+import type { RoleKey } from './signers/index.ts';
 
 /** Maximum size of a Solana transaction with its signatures, bytes. */
 const MAX_BYTES = 1_232;
@@ -25,12 +26,33 @@ const messageOf = (feePayer: Address, instructions: readonly Instruction[], bloc
 export const buildTransaction = (feePayer: Address, instructions: readonly Instruction[], blockhash: string): UnsignedTransaction =>
   new VersionedTransaction(messageOf(feePayer, instructions, blockhash));
 
+/** Returns the accounts that a transaction may write. Transactions that write the same account compete for the account's share of a block. */
+export const writableAccounts = ({ message }: UnsignedTransaction): Address[] =>
+  message.staticAccountKeys.filter((_, index) => message.isAccountWritable(index));
+
 /** Encodes a transaction with empty signatures as base64, for a wallet that signs it. */
 export const encodeUnsigned = (transaction: UnsignedTransaction): string => Buffer.from(transaction.serialize()).toString('base64');
 
 /** Signs a transaction. `signers` must contain every signer that the transaction requires. */
 export function signTransaction(transaction: UnsignedTransaction, signers: readonly Signer[]): SignedTransaction {
   transaction.sign([...signers]);
+  return signedBytes(transaction);
+}
+
+/**
+ * Signs a transaction with the keys of roles, all at the same time. `keys` must contain every signer that the transaction requires.
+ * @throws 503 when a signer gives no valid signature
+ */
+export async function signWithRoles(transaction: UnsignedTransaction, keys: readonly RoleKey[]): Promise<SignedTransaction> {
+  const required = transaction.message.header.numRequiredSignatures;
+  if (keys.length !== required) throw new Error(`the transaction needs ${required} signatures, but ${keys.length} keys are given`);
+  const message = transaction.message.serialize();
+  const signatures = await Promise.all(keys.map(async (key) => ({ key, signature: await key.sign(message) })));
+  for (const { key, signature } of signatures) transaction.addSignature(key.publicKey, signature);
+  return signedBytes(transaction);
+}
+
+function signedBytes(transaction: UnsignedTransaction): SignedTransaction {
   const first = transaction.signatures[0];
   if (!first) throw new Error('the transaction has no signature');
   return { signature: bs58.encode(first), bytes: Buffer.from(transaction.serialize()) };
