@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { Wallet } from './lib/scalars.ts';
+import { parseEach, parseOr, type ReportProblem } from './lib/settings/problems.ts';
+import {
+  parseConsumerSecret,
+  parseDenyListSource,
+  parseFrontendUrl,
+  parseMediaUrl,
+  parseOrganiser,
+  parseOrigin,
+  parseSeed,
+  parseStandardSecret,
+  parseTerms,
+} from './lib/settings/values.ts';
 import { AuthEnvironment, authConfig } from './platform/auth/config.ts';
 import { TracingEnvironment, tracingConfig } from './platform/observability/tracing/config.ts';
 import { ChainEnvironment, chainConfig } from './platform/solana/config.ts';
@@ -24,103 +35,46 @@ const flag = z
   .enum(['0', '1', 'false', 'true', ''])
   .default('')
   .transform((text) => text === '1' || text === 'true');
+/** An IP address or a host name, on which a server listens. */
+const host = z
+  .string()
+  .regex(/^[\w.:-]+$/, 'must be an IP address or a host name')
+  .default('127.0.0.1');
 const port = z.coerce.number().int().min(0).max(65_535);
 
 export { type AdminToken, SCOPES, type Scope } from './platform/auth/config.ts';
 
-/** Returns the HMAC key in a secret of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes. Errors do not contain the secret. */
-function parseStandardSecret(variable: string, text: string): Buffer {
-  const encoded = text.startsWith('whsec_') ? text.slice('whsec_'.length) : '';
-  const key = Buffer.from(encoded, 'base64');
-  if (key.toString('base64') === encoded && key.length >= 24 && key.length <= 64) return key;
-  throw new Error(`${variable}: each secret must start with whsec_, followed by the base64 of 24 to 64 bytes`);
-}
+/** Environment variables by name. */
+type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Parses the seed of an ed25519 key: base64 of 32 bytes. Errors do not contain the secret. */
-function parseSeed(variable: string, text: string): Buffer {
-  const seed = Buffer.from(text, 'base64');
-  if (seed.length === 32 && seed.toString('base64') === text) return seed;
-  throw new Error(`${variable}: must be the base64 of 32 bytes`);
-}
+const postgresUrl = z.string().regex(/^postgres(?:ql)?:\/\/\S+$/, 'must be a URL that begins with postgresql://');
 
-/** Returns the HMAC key for webhooks of X: the bytes of X's consumer secret, unchanged. */
-function parseConsumerSecret(text: string): Buffer {
-  if (/^[\x21-\x7e]{16,256}$/.test(text)) return Buffer.from(text);
-  throw new Error('WEBHOOK_SECRET_X: each secret must be 16 to 256 printable characters');
-}
-
-/**
- * Parses the URL of the front end. The paths of its pages are appended to it.
- * @throws when it has a query, a fragment or credentials, or is not https in production
- */
-function parseFrontendUrl(text: string, production: boolean): URL {
-  const url = new URL(text);
-  if (url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '' || /[?#]$/.test(text)) {
-    throw new Error('configuration: FRONTEND_URL must not have a query, a fragment or credentials');
-  }
-  if (production && url.protocol !== 'https:') throw new Error('configuration: FRONTEND_URL must be https in production');
-  return url;
-}
-
-/**
- * Parses the origin of media files.
- * @throws when it is more than an origin, is the origin of the service, or is not https in production
- */
-function parseMediaUrl(text: string, publicUrl: URL, production: boolean): URL {
-  const url = new URL(text);
-  if (url.href !== `${url.origin}/` || /[?#]$/.test(text)) throw new Error('configuration: MEDIA_URL must be an origin, without a path');
-  if (url.host === publicUrl.host) throw new Error('configuration: MEDIA_URL must have another host than PUBLIC_URL');
-  if (production && url.protocol !== 'https:') throw new Error('configuration: MEDIA_URL must be https in production');
-  return url;
-}
-
-/**
- * Parses the source of the deny list: the path of a file, or a URL.
- * @throws when the URL has credentials or a fragment, or is not https in production. Errors do not contain the URL, because its query may contain a key
- */
-function parseDenyListSource(text: string, production: boolean): string | URL {
-  if (!/^https?:/i.test(text)) return text;
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') {
-    throw new Error('configuration: DENY_LIST must be a path, or a URL without credentials and without a fragment');
-  }
-  if (production && url.protocol !== 'https:') throw new Error('configuration: the URL in DENY_LIST must be https in production');
-  return url;
-}
-
-/** Returns the terms that buyers of tickets must accept; null when none are configured. @throws when only one of the two settings is set */
-function parseTerms(version: string | undefined, url: string | undefined) {
-  if ((version === undefined) !== (url === undefined)) throw new Error('configuration: TERMS_VERSION and TERMS_URL must be set together');
-  return version === undefined || url === undefined ? null : { version, url };
-}
-
-/**
- * Parses an entry of `ALLOWED_ORIGINS` to an origin in the form that browsers send. Rejects a URL with an opaque origin (such as `file:///`):
- * browsers send every opaque origin as `null`, so this entry would allow all opaque origins.
- */
-function parseOrigin(text: string): string {
-  const origin = URL.canParse(text) ? new URL(text).origin : 'null';
-  if (origin === 'null') throw new Error(`ALLOWED_ORIGINS: ${text} is not an http or https origin`);
-  return origin;
-}
-
-const Environment = z.object({
-  NODE_ENV: z.string().default('development'),
-  HOST: z.string().default('127.0.0.1'),
+/** The settings, in the order of the problems that `inspectConfig` returns. */
+const Variables = z.object({
+  /** The rules for production, such as https, apply only to `production`. `audit` is for `bin/audit`, which needs no secrets. */
+  NODE_ENV: z.enum(['development', 'test', 'production', 'audit']).default('development'),
+  HOST: host,
   PORT: port.default(3000),
   /** Port of the health server (health checks and metrics) of each process; 0 = any free port. */
   METRICS_PORT: port.default(0),
-  METRICS_HOST: z.string().default('127.0.0.1'),
-  PUBLIC_URL: z.url().optional(),
+  METRICS_HOST: host,
+  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   /** URL of the front end, to which links for people lead. Without it, they lead to pages of this service. */
   FRONTEND_URL: z.url({ protocol: /^https?$/ }).optional(),
+  /** Whether this service serves the arcade page. Default: on, and off with `FRONTEND_URL`, because links for people then lead to another page. */
+  WEB: z.enum(['on', 'off']).optional(),
   /** Origin from which clients load media files, such as `https://media.arcade.example`; it must lead to the same service. Without it, `PUBLIC_URL`. */
   MEDIA_URL: z.url({ protocol: /^https?$/ }).optional(),
   ALLOWED_ORIGINS: list(''),
   TRUST_PROXY: flag,
-  DATABASE_URL: z.string().min(1).default('postgresql://localhost/coinop'),
+  DATABASE_URL: postgresUrl.default('postgresql://localhost/coinop'),
+  /** URL of the role that owns the tables, for `src/migrate.ts` only. Without it, `DATABASE_URL`. */
+  MIGRATION_DATABASE_URL: postgresUrl.optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(100).default(10),
-  REDIS_URL: z.string().min(1).default('redis://localhost:6379'),
+  REDIS_URL: z
+    .string()
+    .regex(/^(?:rediss?|unix):\/\/\S+$/, 'must be a URL that begins with redis://, rediss:// or unix://')
+    .default('redis://localhost:6379'),
   REDIS_PREFIX: z
     .string()
     .regex(/^[a-z0-9-]+$/)
@@ -187,31 +141,76 @@ const Environment = z.object({
   ...TracingEnvironment,
 });
 
+/** The names of all settings. */
+export const SETTING_NAMES: readonly string[] = Object.keys(Variables.shape);
+
 /** The settings of a process. */
-export type Config = ReturnType<typeof readConfig>;
+export type Config = ReturnType<typeof buildConfig>;
 
 /**
  * Parses the environment variables. No other code reads environment variables. Every setting has a default that works on one machine.
- * @throws when a value is malformed, or when production would run with a development secret
+ * @throws when a setting is wrong, or when production would run with a development secret, without a chain or without TLS. The message names all wrong
+ * settings
  */
-export function readConfig(env: Record<string, string | undefined> = process.env) {
-  const parsed = Environment.safeParse(env);
-  if (!parsed.success) throw new Error(`configuration: ${z.prettifyError(parsed.error)}`);
-  const e = parsed.data;
-  const production = e.NODE_ENV === 'production';
-  if (production && e.SESSION_KEYS.some((key) => key === DEVELOPMENT_SESSION_KEY || key.length < 32)) {
-    throw new Error('configuration: SESSION_KEYS must be set in production, each of 32 characters or more');
+export function readConfig(env: Environment = process.env): Config {
+  const { config, problems } = inspectConfig(env);
+  if (problems.length === 0) return config;
+  const [first, ...others] = problems;
+  throw new Error(`configuration: ${others.length === 0 ? first : ['there are several problems', ...problems].join('\n  ')}`);
+}
+
+/**
+ * Parses the environment variables and returns all problems, one sentence each. Each sentence names the setting, and none contains a secret.
+ * @returns the configuration, in which wrong settings have their defaults
+ */
+export function inspectConfig(env: Environment): { readonly config: Config; readonly problems: readonly string[] } {
+  const problems = new Set<string>();
+  const report = (sentence: string) => void problems.add(sentence);
+  const config = buildConfig(parseVariables(env, report), report);
+  return { config, problems: [...problems] };
+}
+
+/** Parses each variable on its own. A variable that is not valid is reported and gets its default. */
+function parseVariables(env: Environment, report: ReportProblem): z.output<typeof Variables> {
+  const parsed = Variables.safeParse(env);
+  if (parsed.success) return parsed.data;
+  const wrong = new Set<string>();
+  for (const { path, message } of parsed.error.issues) {
+    const name = String(path[0]);
+    wrong.add(name);
+    report(`${name} ${message.startsWith('must ') ? message : `is not valid: ${message}`}`);
   }
-  if (production && e.RECEIPT_KEY === DEVELOPMENT_RECEIPT_KEY) throw new Error('configuration: RECEIPT_KEY must be set in production');
-  if (production && !e.PUBLIC_URL) throw new Error('configuration: PUBLIC_URL must be set in production');
-  if (production && e.CLOCK_OFFSET_SEC !== 0) throw new Error('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
+  return Variables.parse(Object.fromEntries(Object.keys(Variables.shape).flatMap((name) => (wrong.has(name) ? [] : [[name, env[name]]]))));
+}
+
+/** Reports the settings with which production must not start. */
+function checkProduction(e: z.output<typeof Variables>, report: ReportProblem): void {
+  if (e.SESSION_KEYS.length === 0 || e.SESSION_KEYS.some((key) => key === DEVELOPMENT_SESSION_KEY || key.length < 32)) {
+    report('SESSION_KEYS must be set in production, each of 32 characters or more');
+  }
+  if (e.RECEIPT_KEY === DEVELOPMENT_RECEIPT_KEY) report('RECEIPT_KEY must be set in production');
+  if (!e.PUBLIC_URL) report('PUBLIC_URL must be set in production');
+  else if (!e.PUBLIC_URL.startsWith('https:')) report('PUBLIC_URL must be https in production');
+  if (e.CLOCK_OFFSET_SEC !== 0) report('CLOCK_OFFSET_SEC must be 0 or unset in production');
+  for (const name of ['SOLANA_RPC_URL', 'DISTRIBUTOR_PROGRAM_ID', 'REWARD_MINT', 'USDC_MINT'] as const) {
+    if (e[name] === undefined) report(`${name} must be set in production, because rewards and payments need the chain`);
+  }
+}
+
+function buildConfig(e: z.output<typeof Variables>, report: ReportProblem) {
+  const production = e.NODE_ENV === 'production';
+  if (production) checkProduction(e, report);
+  else if (e.SESSION_KEYS.length === 0) report('SESSION_KEYS must have at least one key');
+  const standard = (name: 'WEBHOOK_SECRET_PAYMENT_STATUS' | 'WEBHOOK_SECRET_CHAT_BRIDGE') =>
+    parseEach(report, e[name], (text) => parseStandardSecret(name, text));
   /** HMAC keys per webhook source, newest first. */
   const webhookKeys: Readonly<Record<WebhookSource, readonly Buffer[]>> = {
-    'payment-status': e.WEBHOOK_SECRET_PAYMENT_STATUS.map((text) => parseStandardSecret('WEBHOOK_SECRET_PAYMENT_STATUS', text)),
-    'chat-bridge': e.WEBHOOK_SECRET_CHAT_BRIDGE.map((text) => parseStandardSecret('WEBHOOK_SECRET_CHAT_BRIDGE', text)),
-    x: e.WEBHOOK_SECRET_X.map(parseConsumerSecret),
+    'payment-status': standard('WEBHOOK_SECRET_PAYMENT_STATUS'),
+    'chat-bridge': standard('WEBHOOK_SECRET_CHAT_BRIDGE'),
+    x: parseEach(report, e.WEBHOOK_SECRET_X, parseConsumerSecret),
   };
   const publicUrl = new URL(e.PUBLIC_URL ?? `http://localhost:${e.PORT}`);
+  const { FRONTEND_URL: frontendUrl, MEDIA_URL: mediaUrl, DENY_LIST: denyList } = e;
   return {
     production,
     host: e.HOST,
@@ -219,18 +218,20 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     metrics: { host: e.METRICS_HOST, port: e.METRICS_PORT },
     publicUrl,
     /** URL of the front end; null when links for people lead to pages of this service. */
-    frontendUrl: e.FRONTEND_URL === undefined ? null : parseFrontendUrl(e.FRONTEND_URL, production),
+    frontendUrl: frontendUrl === undefined ? null : parseOr(report, null, () => parseFrontendUrl(frontendUrl, production)),
+    /** Whether this service serves the arcade page. */
+    web: e.WEB === undefined ? e.FRONTEND_URL === undefined : e.WEB === 'on',
     /** Origin of media files; null when the service's own origin serves them. */
-    mediaUrl: e.MEDIA_URL === undefined ? null : parseMediaUrl(e.MEDIA_URL, publicUrl, production),
-    allowedOrigins: [publicUrl.origin, ...e.ALLOWED_ORIGINS.map(parseOrigin)],
+    mediaUrl: mediaUrl === undefined ? null : parseOr(report, null, () => parseMediaUrl(mediaUrl, publicUrl, production)),
+    allowedOrigins: [publicUrl.origin, ...parseEach(report, e.ALLOWED_ORIGINS, parseOrigin)],
     trustProxy: e.TRUST_PROXY,
-    database: { url: e.DATABASE_URL, pool: e.DATABASE_POOL },
+    database: { url: e.DATABASE_URL, migrationUrl: e.MIGRATION_DATABASE_URL ?? e.DATABASE_URL, pool: e.DATABASE_POOL },
     redis: { url: e.REDIS_URL, prefix: e.REDIS_PREFIX },
-    ...authConfig(e),
+    ...authConfig(e, report),
     webhookKeys,
     sessionKeys: e.SESSION_KEYS,
     /** Seed of the ed25519 key that signs receipts. */
-    receiptSeed: parseSeed('RECEIPT_KEY', e.RECEIPT_KEY),
+    receiptSeed: parseOr(report, Buffer.from(DEVELOPMENT_RECEIPT_KEY, 'base64'), () => parseSeed('RECEIPT_KEY', e.RECEIPT_KEY)),
     signIn: { chain: e.SIGN_IN_CHAIN, statement: e.SIGN_IN_STATEMENT },
     clockOffsetMs: e.CLOCK_OFFSET_SEC * 1_000,
     logLevel: e.LOG_LEVEL,
@@ -251,15 +252,15 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     },
     /** Rules for wallets that buy tickets or enter rounds with prizes in stablecoin. */
     restrictions: {
-      denyList: e.DENY_LIST === undefined ? null : parseDenyListSource(e.DENY_LIST, production),
-      terms: parseTerms(e.TERMS_VERSION, e.TERMS_URL),
+      denyList: denyList === undefined ? null : parseOr(report, null, () => parseDenyListSource(denyList, production)),
+      terms: parseOr(report, null, () => parseTerms(e.TERMS_VERSION, e.TERMS_URL)),
     },
     queues: e.QUEUES,
     /** Wallets that may activate burn events; null = every wallet (in development, when `ORGANISERS` is empty). */
-    organisers: production || e.ORGANISERS.length > 0 ? new Set(e.ORGANISERS.map((wallet) => Wallet.parse(wallet))) : null,
-    chain: chainConfig(e, production),
-    storage: storageConfig(e, production),
-    x: xConfig(e, production),
+    organisers: production || e.ORGANISERS.length > 0 ? new Set(parseEach(report, e.ORGANISERS, parseOrganiser)) : null,
+    chain: chainConfig(e, production, report),
+    storage: storageConfig(e, production, report),
+    x: xConfig(e, production, report),
     tracing: tracingConfig(e),
   };
 }

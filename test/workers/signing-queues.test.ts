@@ -7,6 +7,7 @@ import { statement } from '#platform/db/sql.ts';
 import { enqueueDue, PRIORITIES, submit } from '#platform/solana/submission/index.ts';
 import { startWorker, type TestApp } from '#test/support/app.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
+import { asOwner } from '#test/support/database.ts';
 import { accountOf, claimBody, newClaimant, openEpoch, type RewardsTest, startRewardsTest, untilEpoch } from '#test/support/solana/claims.ts';
 import { newPayment } from '#test/support/solana/submission.ts';
 import { pollTransactions } from '#workers/chain-polling.ts';
@@ -64,7 +65,7 @@ test('a stranger’s commitments rank with claims, and a caller’s n-th pending
   await enqueueDue(t.app, 'claims');
   expect((await waitingRanks('sign-claims')).map((job) => (job as [string, number])[1])).toEqual([1, 1, 2, 3]);
   for (const queue of ['sign-claims', 'sign-commitments']) await t.app.queues.all.get(queue)?.obliterate({ force: true });
-  await t.app.tx((tx) => tx.em.execute(`delete from chain_transactions where kind = 'draw-commitment'`));
+  await asOwner(t.app, (tx) => tx.em.execute(`delete from chain_transactions where kind = 'draw-commitment'`));
 });
 
 const insertPending = statement(
@@ -107,7 +108,7 @@ test('a class whose status requests hang does not delay the polling of another c
     expect(polled.hanging).toBe(1);
   } finally {
     release();
-    await t.app.tx(async (tx) => {
+    await asOwner(t.app, async (tx) => {
       for (const one of deletePending) await tx.query(one, [['hanging', 'polled']]);
     });
   }
