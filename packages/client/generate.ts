@@ -28,6 +28,7 @@ interface Media {
 interface Operation {
   readonly summary?: string;
   readonly description?: string;
+  readonly deprecated?: boolean;
   readonly parameters?: readonly {
     readonly in: string;
     readonly name: string;
@@ -77,7 +78,8 @@ function endpoints({ paths, components }: Document): string {
   return `${comment('Every endpoint by method and path: its input, its responses by status, and the statuses of its errors.')}export interface Endpoints {\n${methods.join('')}}\n`;
 }
 
-const about = ({ summary, description }: Operation): string => [`${summary}.`, description].filter(Boolean).join('\n\n');
+const about = ({ summary, description, deprecated }: Operation): string =>
+  [`${summary}.`, description, deprecated ? '@deprecated Kept for existing clients.' : ''].filter(Boolean).join('\n\n');
 
 function endpoint({ parameters = [], requestBody, responses }: Operation, shared: Document['components']['responses']): string[] {
   const parts: string[] = [];

@@ -9,6 +9,80 @@ export type AcceptKeysRequest = {
 
 export type Acknowledged = { received: true };
 
+export type Action = {
+  type: 'action';
+
+  /** Absolute URL of a PNG or SVG image. */
+  icon: string;
+  title: string;
+  description: string;
+
+  /** Text of the button, at most five words. */
+  label: string;
+
+  /** Whether the action cannot be done now. `error` is then the reason. */
+  disabled: boolean;
+  error?: { message: string };
+  links: {
+    actions: {
+      type: 'transaction';
+
+      /** Path to which the client posts the account. */
+      href: string;
+
+      /** Text of the button, at most five words. */
+      label: string;
+    }[];
+  };
+};
+
+export type ActionError = {
+  /** One sentence, which the client shows to the user. */
+  message: string;
+};
+
+export type ActionRequest = {
+  /** The wallet that signs the transaction and pays its fee. */
+  account: Wallet;
+} & { [key: string]: unknown };
+
+export type ActionTransaction = {
+  type: 'transaction';
+
+  /** The unsigned transaction, base64. The account pays its fee. */
+  transaction: string;
+
+  /** One or two sentences about the transaction. */
+  message: string;
+  links: {
+    next: {
+      type: 'inline';
+      action: {
+        type: 'completed';
+
+        /** Absolute URL of a PNG or SVG image. */
+        icon: string;
+        title: string;
+        description: string;
+
+        /** Text of the button, at most five words. */
+        label: string;
+        disabled: true;
+      };
+    };
+  };
+};
+
+export type ActionsFile = {
+  rules: {
+    /** `*` matches one segment of the path, `**` any number. */
+    pathPattern: string;
+
+    /** Path of the action. */
+    apiPath: string;
+  }[];
+};
+
 export type ActiveEvent = {
   type: 'chat_round' | 'burn_event' | 'arcade_event';
   id: Id;
@@ -964,7 +1038,10 @@ export type DecisionsRequest = {
 
   /** The oldest 500 scores that match all given fields. */
   filter?: {
+    /** Only scores of this wallet. */
     wallet?: Wallet;
+
+    /** Only scores in this game. */
     gameId?: Slug;
 
     /** Text that one of the reasons contains; capitals do not matter. */
@@ -1956,11 +2033,22 @@ export type OwnQuest = {
 };
 
 export type OwnSession = {
-  /** Id of the session. It is not the value of the cookie and cannot be used to sign in. */
+  /** Id of the session. It is neither the value of the cookie nor the token, and cannot be used to sign in. */
   id: string;
   createdAt: Instant;
+
+  /** Time of the last use, up to a minute early. */
+  lastUsedAt: Instant;
+
+  /** The same as `lastUsedAt`. */
   lastExtendedAt: Instant;
   expiresAt: Instant;
+
+  /** cookie: the session cookie. bearer: a session token. */
+  transport: 'cookie' | 'bearer';
+
+  /** The only origin that can use the session token; null for any. */
+  origin: string | null;
 
   /** Whether this request uses the session. */
   current: boolean;
@@ -2040,6 +2128,9 @@ export type Payouts = {
 
   /** Difference between the chain and the database because of which payouts are paused; null when there is none. Payouts resume automatically when the difference is resolved. */
   doubt: string | null;
+
+  /** Reason why no epoch is opened: the deployed distributor program differs from the committed one, has an unexpected upgrade authority, or cannot be read. Null when there is none. */
+  distributor: string | null;
 
   /** Number of the treasury’s payments that are not completed, by status. */
   counts: { [key: string]: number };
@@ -3902,16 +3993,22 @@ export type SignInProof = {
 
   /** For hardware wallets, replaces message and signature: base64 of a signed legacy or version 0 transaction that can never land. publicKey is the only signer and fee payer, the blockhash is sha256("coinop/sign-in" ‖ nonce), and the only instruction passes the text to the memo program (MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr) without accounts. */
   transaction?: string;
+
+  /** cookie: sets the session cookie. bearer: answers a session token, for a page of another site. */
+  transport?: 'cookie' | 'bearer';
 };
 
 export type SignedIn = {
   wallet: Wallet;
 
-  /** Time at which the session ends if it is not used before. Each use extends the session. */
+  /** Time at which the session ends if it is not used before. Each use extends the session. The session of a token is not extended. */
   expiresAt: Instant;
 
   /** Whether the wallet is banned. `sanctions` of the profile has the reason; `POST /me/appeals` answers it. */
   banned: boolean;
+
+  /** The session token, a secret; only with `transport: "bearer"`. */
+  token?: string;
 };
 
 export type SignedOut = { signedOut: true };
@@ -3966,6 +4063,9 @@ export type SimulationReceipt = {
 };
 
 export type Slug = string;
+
+/** A ticket that opens one WebSocket within 30 seconds. */
+export type SocketTicket = { ticket: string; expiresAt: Instant };
 
 export type SolPrice = {
   /** USD per SOL. */
@@ -4103,6 +4203,7 @@ export type WalletNote = {
 export type WalletNoteRequest = { text: string };
 
 export type WebhookDelivery = {
+  /** The sender of the delivery. */
   source: 'payment-status' | 'chat-bridge' | 'x';
 
   /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
@@ -4125,6 +4226,7 @@ export type WebhookDelivery = {
 };
 
 export type WebhookDeliveryWithBody = {
+  /** The sender of the delivery. */
   source: 'payment-status' | 'chat-bridge' | 'x';
 
   /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
@@ -4244,7 +4346,7 @@ export interface Endpoints {
     /**
      * The page of the arcade, to which referral links lead.
      *
-     * An HTML page for people. With the code of a referral link in `ref`, it shows the code, or says that the code is not valid. It needs no script.
+     * An HTML page for people. With the code of a referral link in `ref`, it shows the code, or says that the code is not valid. It needs no script. While the arcade page is on, the service serves that page here instead.
      */
     '/': {
       query?: {
@@ -4263,14 +4365,49 @@ export interface Endpoints {
     '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 500 | 503 };
 
     /**
+     * Read which pages have Solana Actions.
+     *
+     * The rules of the specification of Solana Actions. The page of a round (`/share/round/{id}`) leads to the action that enters the round.
+     */
+    '/actions.json': { responses: { 200: ActionsFile; 304: null; 500: ActionError; 503: ActionError }; errors: never };
+
+    /** Read the action that claims the reward of an epoch. */
+    '/actions/claim/{epoch}': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      responses: { 200: Action; 404: ActionError; 500: ActionError; 503: ActionError };
+      errors: never;
+    };
+
+    /** The picture of the action that claims a reward. */
+    '/actions/icon.svg': { responses: { 200: Response; 304: null; 500: ActionError; 503: ActionError }; errors: never };
+
+    /** Read the action that buys a ticket of a legacy round. */
+    '/actions/rounds/{id}/enter': {
+      params: {
+        /** The round’s id. */
+        id: string;
+      };
+      responses: { 200: Action; 404: ActionError; 500: ActionError; 503: ActionError };
+      errors: never;
+    };
+
+    /**
      * List appeals.
      *
      * Open appeals oldest first; decided ones newest first. `GET /admin/scores` shows the appeal beside each score.
      */
     '/admin/appeals': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
+
+        /** Only appeals with this status. */
         status?: 'open' | 'granted' | 'refused';
 
         /** Only appeals of this wallet. */
@@ -4287,7 +4424,10 @@ export interface Endpoints {
      */
     '/admin/approvals': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Lists approvals in this state only. */
@@ -4298,27 +4438,70 @@ export interface Endpoints {
     };
 
     /** Read an approval. */
-    '/admin/approvals/{id}': { params: { id: Id }; responses: { 200: Approval }; errors: 403 | 404 | 500 | 503 };
+    '/admin/approvals/{id}': {
+      params: {
+        /** The id of the approval. */
+        id: Id;
+      };
+      responses: { 200: Approval };
+      errors: 403 | 404 | 500 | 503;
+    };
 
     /**
      * List requests with admin tokens, newest first.
      *
-     * The service records every request with an admin token except GET requests, and does so before it runs the request. Each entry contains the hash of the previous entry, so a check of the hashes detects a changed or deleted entry.
+     * The service records every request with an admin token except GET requests, and does so before it runs the request. Each entry contains the hash of the previous entry, so a check of the hashes detects a changed or deleted entry. With `format=ndjson`, the response has all entries as a file.
      */
-    '/admin/audit': { query?: { limit?: number; offset?: number }; responses: { 200: AuditEntry[] }; errors: 400 | 403 | 500 | 503 };
+    '/admin/audit': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+
+        /** ndjson: the whole log as a file, oldest entry first, one per line; `limit` and `offset` are ignored. */
+        format?: 'json' | 'ndjson';
+
+        /** With `format=ndjson`: number of the entry after which the file begins, to continue an earlier export. */
+        after?: number;
+      };
+      responses: { 200: Response | AuditEntry[] };
+      errors: 400 | 403 | 500 | 503;
+    };
 
     /** Recorded keys, and why signing is stopped. */
     '/admin/chain': { responses: { 200: ChainRecord }; errors: 403 | 500 | 503 };
 
     /** List erasures, newest first. */
-    '/admin/erasures': { query?: { limit?: number; offset?: number }; responses: { 200: Erasure[] }; errors: 400 | 403 | 500 | 503 };
+    '/admin/erasures': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: Erasure[] };
+      errors: 400 | 403 | 500 | 503;
+    };
 
     /**
      * List one-time events, also scheduled and ended ones.
      *
      * Latest start first.
      */
-    '/admin/events': { query?: { limit?: number; offset?: number }; responses: { 200: ArcadeEvent[] }; errors: 400 | 403 | 500 | 503 };
+    '/admin/events': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: ArcadeEvent[] };
+      errors: 400 | 403 | 500 | 503;
+    };
 
     /** Read a ledger entry. */
     '/admin/ledger/{id}': {
@@ -4335,7 +4518,17 @@ export interface Endpoints {
      *
      * Newest first.
      */
-    '/admin/notifications': { query?: { limit?: number; offset?: number }; responses: { 200: Notification[] }; errors: 400 | 403 | 500 | 503 };
+    '/admin/notifications': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: Notification[] };
+      errors: 400 | 403 | 500 | 503;
+    };
 
     /**
      * List payments by payer, status, currency and wallet, oldest first.
@@ -4344,11 +4537,22 @@ export interface Endpoints {
      */
     '/admin/payments': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
+
+        /** Only payments of this payer. */
         payer?: 'treasury' | 'orchestrator';
+
+        /** Only payments with this status. */
         status?: 'pending' | 'batched' | 'confirmed' | 'completed' | 'failed' | 'reversed' | 'manual';
+
+        /** Only payments in this currency. */
         currency?: 'usdc' | 'reward';
+
+        /** Only payments to this wallet. */
         wallet?: Wallet;
       };
       responses: { 200: Payment[] };
@@ -4356,7 +4560,14 @@ export interface Endpoints {
     };
 
     /** Read a payment. */
-    '/admin/payments/{id}': { params: { id: Id }; responses: { 200: Payment }; errors: 403 | 404 | 500 | 503 };
+    '/admin/payments/{id}': {
+      params: {
+        /** The id of the payment. */
+        id: Id;
+      };
+      responses: { 200: Payment };
+      errors: 403 | 404 | 500 | 503;
+    };
 
     /** State of payouts: pauses, open payments by status, lanes, unmatched transactions. */
     '/admin/payouts': { responses: { 200: Payouts }; errors: 403 | 500 | 503 };
@@ -4368,7 +4579,10 @@ export interface Endpoints {
      */
     '/admin/quests': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Lists quests in this state only. */
@@ -4385,7 +4599,10 @@ export interface Endpoints {
      */
     '/admin/replays/refused': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Only this wallet. */
@@ -4402,10 +4619,19 @@ export interface Endpoints {
      */
     '/admin/scores': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
+
+        /** Only scores with this status. */
         status?: ScoreStatus;
+
+        /** Only scores of this wallet. */
         wallet?: Wallet;
+
+        /** Only scores in this game. */
         gameId?: Slug;
 
         /** Text that one of the reasons contains; capitals do not matter. */
@@ -4427,7 +4653,16 @@ export interface Endpoints {
 
     /** List chain transactions in the state manual or failed. */
     '/admin/transactions': {
-      query?: { limit?: number; offset?: number; state?: 'manual' | 'failed' };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+
+        /** manual: an operator must decide. failed: the chain refused the transaction. */
+        state?: 'manual' | 'failed';
+      };
       responses: { 200: ChainTransaction[] };
       errors: 400 | 403 | 500 | 503;
     };
@@ -4456,7 +4691,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: PlayerEntry[] };
       errors: 400 | 403 | 404 | 500 | 503;
     };
@@ -4472,7 +4713,10 @@ export interface Endpoints {
         wallet: Wallet;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Lists entries of this source only. */
@@ -4492,7 +4736,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: WalletNote[] };
       errors: 400 | 403 | 404 | 500 | 503;
     };
@@ -4507,7 +4757,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: Payment[] };
       errors: 400 | 403 | 404 | 500 | 503;
     };
@@ -4522,7 +4778,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: PlayerQuest[] };
       errors: 400 | 403 | 404 | 500 | 503;
     };
@@ -4537,7 +4799,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: PlayerScore[] };
       errors: 400 | 403 | 404 | 500 | 503;
     };
@@ -4552,7 +4820,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: PlayerTicket[] };
       errors: 400 | 403 | 404 | 500 | 503;
     };
@@ -4564,8 +4838,13 @@ export interface Endpoints {
      */
     '/admin/webhooks': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
+
+        /** The sender of the delivery. */
         source?: 'payment-status' | 'chat-bridge' | 'x';
 
         /** received: the delivery is waiting or is being processed. worked: the delivery was processed. failed: processing failed and is not retried. */
@@ -4578,6 +4857,7 @@ export interface Endpoints {
     /** Read a webhook delivery with its body. */
     '/admin/webhooks/{source}/{id}': {
       params: {
+        /** The sender of the delivery. */
         source: 'payment-status' | 'chat-bridge' | 'x';
 
         /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
@@ -4609,7 +4889,17 @@ export interface Endpoints {
      *
      * Lists prizes, refunds and other payments, newest first. Each payment has its status; a payment with the status confirmed or completed can have the signature of its transaction.
      */
-    '/api/me/payments': { query?: { limit?: number; offset?: number }; responses: { 200: Payment[] }; errors: 400 | 401 | 403 | 500 | 503 };
+    '/api/me/payments': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: Payment[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /**
      * Read the price of SOL in USD.
@@ -4644,7 +4934,13 @@ export interface Endpoints {
 
     /** List the wallets that the caller referred, newest first. */
     '/api/referral/referred': {
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: ReferredWallet[] };
       errors: 400 | 401 | 403 | 500 | 503;
     };
@@ -4660,7 +4956,14 @@ export interface Endpoints {
     '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 403 | 500 | 503 };
 
     /** Read a claim. */
-    '/api/rewards/claims/{id}': { params: { id: Id }; responses: { 200: Claim }; errors: 404 | 500 | 503 };
+    '/api/rewards/claims/{id}': {
+      params: {
+        /** The id of the claim. */
+        id: Id;
+      };
+      responses: { 200: Claim };
+      errors: 404 | 500 | 503;
+    };
 
     /**
      * Read a reward epoch.
@@ -4686,7 +4989,13 @@ export interface Endpoints {
         /** The epoch: UTC days since 1970-01-01. */
         epoch: string;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: RewardAllocation[]; 304: null };
       errors: 400 | 404 | 500 | 503;
     };
@@ -4702,7 +5011,10 @@ export interface Endpoints {
         epoch: string;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Number of the allocation, from 1; by default the allocation in force. */
@@ -4764,7 +5076,10 @@ export interface Endpoints {
     /** List all reward epochs in the order of their numbers. */
     '/api/rewards/epochs': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Order by epoch number: asc = oldest first, desc = newest first. */
@@ -4781,7 +5096,10 @@ export interface Endpoints {
      */
     '/api/rewards/epochs/committed': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Order by epoch number: asc = oldest first, desc = newest first. */
@@ -4818,7 +5136,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: ClaimableReward[] };
       errors: 400 | 404 | 500 | 503;
     };
@@ -4833,7 +5157,13 @@ export interface Endpoints {
         /** A Solana address: base58 of 32 bytes. */
         wallet: Wallet;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: ClaimableReward[] };
       errors: 400 | 404 | 500 | 503;
     };
@@ -4905,7 +5235,14 @@ export interface Endpoints {
      *
      * The WebAssembly module whose SHA-256 is `hash`. Clients play with this module, and the service runs replays with it.
      */
-    '/arcade/simulation/{hash}': { params: { hash: string }; responses: { 200: Response; 304: null }; errors: 404 | 500 | 503 };
+    '/arcade/simulation/{hash}': {
+      params: {
+        /** SHA-256 of the simulation, as `GET /config/games` lists it. */
+        hash: string;
+      };
+      responses: { 200: Response; 304: null };
+      errors: 404 | 500 | 503;
+    };
 
     /** Read the theme, the active events and the numbers of games and cabinets. */
     '/arcade/state': { responses: { 200: ArcadeState; 304: null }; errors: 500 | 503 };
@@ -4916,7 +5253,10 @@ export interface Endpoints {
     /** List open and running battles, newest first. */
     '/battle/active': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Only battles of this game. */
@@ -4947,6 +5287,7 @@ export interface Endpoints {
      */
     '/chat/messages': {
       query?: {
+        /** Maximum number of messages. */
         limit?: number;
 
         /** Id of a message; only older messages are returned. */
@@ -4965,7 +5306,13 @@ export interface Endpoints {
 
     /** List finalized chat rounds, newest first. */
     '/chat/round/recent-finalized': {
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: FinalizedRound[]; 304: null };
       errors: 400 | 500 | 503;
     };
@@ -5005,7 +5352,10 @@ export interface Endpoints {
         id: string;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** ndjson: all entries as a file, one per line; `limit` and `offset` are ignored. Available when the round is closed. */
@@ -5087,7 +5437,10 @@ export interface Endpoints {
      */
     '/chat/rounds': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Comma-separated states of the listed rounds; all states by default. */
@@ -5110,20 +5463,46 @@ export interface Endpoints {
      * All clips, or the clips of a game, a wallet, or both.
      */
     '/clips': {
-      query?: { limit?: number; offset?: number; gameId?: Slug; wallet?: Wallet };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+
+        /** Only clips of this game. */
+        gameId?: Slug;
+
+        /** Only clips of this wallet. */
+        wallet?: Wallet;
+      };
       responses: { 200: Clip[]; 304: null };
       errors: 400 | 500 | 503;
     };
 
     /** Read a clip. */
-    '/clips/{id}': { params: { id: Id }; responses: { 200: Clip; 304: null }; errors: 404 | 500 | 503 };
+    '/clips/{id}': {
+      params: {
+        /** The id of the clip. */
+        id: Id;
+      };
+      responses: { 200: Clip; 304: null };
+      errors: 404 | 500 | 503;
+    };
 
     /**
      * Download the file of a clip.
      *
      * Supports `Range` with one range, and `If-Range`. A request with several ranges gets the whole file. The file never changes and may be cached for a day. Follow redirects: files may have an origin of their own.
      */
-    '/clips/{id}/media': { params: { id: Id }; responses: { 200: Response; 206: Response; 304: null; 307: null }; errors: 404 | 416 | 500 | 503 };
+    '/clips/{id}/media': {
+      params: {
+        /** The id of the clip. */
+        id: Id;
+      };
+      responses: { 200: Response; 206: Response; 304: null; 307: null };
+      errors: 404 | 416 | 500 | 503;
+    };
 
     /** List the games of the arcade. */
     '/config/games': { responses: { 200: GameSummary[]; 304: null }; errors: 500 | 503 };
@@ -5218,7 +5597,17 @@ export interface Endpoints {
      *
      * Newest first.
      */
-    '/events/burn': { query?: { limit?: number; offset?: number }; responses: { 200: BurnEvent[]; 304: null }; errors: 400 | 500 | 503 };
+    '/events/burn': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: BurnEvent[]; 304: null };
+      errors: 400 | 500 | 503;
+    };
 
     /**
      * Read the active burn event.
@@ -5248,7 +5637,10 @@ export interface Endpoints {
         id: Id;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
@@ -5269,7 +5661,10 @@ export interface Endpoints {
         id: Id;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
@@ -5290,7 +5685,10 @@ export interface Endpoints {
         id: Id;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
@@ -5311,7 +5709,10 @@ export interface Endpoints {
         id: Id;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Centres the page on the caller and ignores offset. A caller that is not listed gets the first page. */
@@ -5331,7 +5732,13 @@ export interface Endpoints {
         /** Id of the burn event. */
         id: Id;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: Quest[]; 304: null };
       errors: 400 | 404 | 500 | 503;
     };
@@ -5353,7 +5760,10 @@ export interface Endpoints {
      */
     '/game/referral/leaderboard': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Period of the board, in UTC; a week begins on Monday. All time by default. */
@@ -5400,7 +5810,10 @@ export interface Endpoints {
         id: GameRef;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Period of the board, in UTC; a week begins on Monday. All time by default. */
@@ -5446,7 +5859,13 @@ export interface Endpoints {
         /** The game’s id. */
         id: Slug;
       };
-      query?: { limit?: number; offset?: number };
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
       responses: { 200: Record[] };
       errors: 400 | 401 | 403 | 404 | 500 | 503;
     };
@@ -5507,7 +5926,10 @@ export interface Endpoints {
      */
     '/leaderboard/global': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Period of the board, in UTC; a week begins on Monday. All time by default. */
@@ -5526,6 +5948,7 @@ export interface Endpoints {
     /** Read the stats of one period of the global leaderboard. */
     '/leaderboard/global/period-stats': {
       query?: {
+        /** The period, in UTC; a week begins on Monday. */
         period?: Period;
 
         /** A UTC day in the selected period; the current day by default. Ended periods keep their final ranks. */
@@ -5561,7 +5984,10 @@ export interface Endpoints {
      */
     '/leaderboard/quests': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Period of the board, in UTC; a week begins on Monday. All time by default. */
@@ -5605,7 +6031,17 @@ export interface Endpoints {
      *
      * Newest first, both modes. Each entry contains the factors of its computation.
      */
-    '/ledger/quests': { query?: { limit?: number; offset?: number }; responses: { 200: QuestEntry[] }; errors: 400 | 401 | 403 | 500 | 503 };
+    '/ledger/quests': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: QuestEntry[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /**
      * The page to which X redirects after the sign-in.
@@ -5635,49 +6071,119 @@ export interface Endpoints {
     '/me': { responses: { 200: Me }; errors: 401 | 500 | 503 };
 
     /** List the caller’s appeals, newest first. */
-    '/me/appeals': { query?: { limit?: number; offset?: number }; responses: { 200: OwnAppeal[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/appeals': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: OwnAppeal[] };
+      errors: 400 | 401 | 500 | 503;
+    };
 
     /**
      * List the battles in which the caller has a seat, newest first.
      *
      * Lists battles of every status.
      */
-    '/me/battles': { query?: { limit?: number; offset?: number }; responses: { 200: Battle[] }; errors: 400 | 401 | 403 | 500 | 503 };
+    '/me/battles': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: Battle[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /**
      * List the caller’s burns that are not credited, with the reasons.
      *
      * Newest first. Contains the burns of the reward token from the start of a burn event until a day after the end of the last one. A burn is listed when its transaction is finalized.
      */
-    '/me/burns/refused': { query?: { limit?: number; offset?: number }; responses: { 200: RefusedBurn[] }; errors: 400 | 401 | 403 | 500 | 503 };
+    '/me/burns/refused': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: RefusedBurn[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /**
      * List the caller’s chat messages, newest first.
      *
      * Also messages whose text was deleted, with the reason, and messages of linked accounts in bridged chats.
      */
-    '/me/chat/messages': { query?: { limit?: number; offset?: number }; responses: { 200: OwnChatMessage[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/chat/messages': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: OwnChatMessage[] };
+      errors: 400 | 401 | 500 | 503;
+    };
 
     /**
      * List the claims of the caller’s rewards, newest first.
      *
      * Includes claims that another service submitted for the caller. `/api/rewards/wallet/{wallet}/claimable` lists the unclaimed rewards.
      */
-    '/me/claims': { query?: { limit?: number; offset?: number }; responses: { 200: Claim[] }; errors: 400 | 401 | 403 | 500 | 503 };
+    '/me/claims': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: Claim[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /**
      * List the caller’s clips, newest first.
      *
      * Also removed clips, with the reason, and the hidden clips of a banned wallet.
      */
-    '/me/clips': { query?: { limit?: number; offset?: number }; responses: { 200: OwnClip[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/clips': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: OwnClip[] };
+      errors: 400 | 401 | 500 | 503;
+    };
 
     /**
      * List the caller’s chat entries and tickets, newest first.
      *
      * Entries of chat rounds, and tickets of legacy rounds with every status.
      */
-    '/me/entries': { query?: { limit?: number; offset?: number }; responses: { 200: OwnEntry[] }; errors: 400 | 401 | 403 | 500 | 503 };
+    '/me/entries': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: OwnEntry[] };
+      errors: 400 | 401 | 403 | 500 | 503;
+    };
 
     /** The caller’s self-exclusion. */
     '/me/exclusion': { responses: { 200: Exclusion }; errors: 401 | 500 | 503 };
@@ -5706,7 +6212,10 @@ export interface Endpoints {
      */
     '/me/quests': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Returns quests of this category only. */
@@ -5723,7 +6232,10 @@ export interface Endpoints {
      */
     '/me/scores': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Only scores of this game. */
@@ -5738,7 +6250,17 @@ export interface Endpoints {
      *
      * Newest first. Sessions that have ended or expired are not listed.
      */
-    '/me/sessions': { query?: { limit?: number; offset?: number }; responses: { 200: OwnSession[] }; errors: 400 | 401 | 500 | 503 };
+    '/me/sessions': {
+      query?: {
+        /** Maximum number of rows. */
+        limit?: number;
+
+        /** Number of rows to skip. */
+        offset?: number;
+      };
+      responses: { 200: OwnSession[] };
+      errors: 400 | 401 | 500 | 503;
+    };
 
     /** The current terms of paid rounds, and whether the caller accepted them. */
     '/me/terms': { responses: { 200: Terms }; errors: 401 | 403 | 500 | 503 };
@@ -5750,7 +6272,10 @@ export interface Endpoints {
      */
     '/quests': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Returns quests of this category only. */
@@ -5777,7 +6302,11 @@ export interface Endpoints {
      */
     '/readyz': { responses: { 200: Readiness; 503: Readiness }; errors: 500 };
 
-    /** A legacy round. */
+    /**
+     * A legacy round.
+     *
+     * @deprecated Kept for existing clients.
+     */
     '/round/{id}': {
       params: {
         /** The round’s id. */
@@ -5812,7 +6341,10 @@ export interface Endpoints {
         id: string;
       };
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** ndjson: all entries as a file, one per line; `limit` and `offset` are ignored. Available when the round is closed. */
@@ -5835,6 +6367,7 @@ export interface Endpoints {
     /** A ticket and its status. */
     '/round/{id}/tickets/{ticketId}': {
       params: {
+        /** The round’s id. */
         id: string;
 
         /** The ticket’s id. */
@@ -5851,7 +6384,10 @@ export interface Endpoints {
      */
     '/rounds': {
       query?: {
+        /** Maximum number of rows. */
         limit?: number;
+
+        /** Number of rows to skip. */
         offset?: number;
 
         /** Comma-separated states of the listed rounds; all states by default. */
@@ -5940,12 +6476,66 @@ export interface Endpoints {
   };
   post: {
     /**
+     * Build the transaction that claims the reward of an epoch.
+     *
+     * Returns an unsigned transaction. The account signs and sends it, and pays its fee. The transaction opens the account’s token account if there is none; the account pays that rent too. The service finds the claim on the chain, as any other claim. 404: the epoch does not exist or has no reward for the account. 409: the reward is claimed, or the epoch is not committed, settled or expired. At most 20 requests per minute and account.
+     */
+    '/actions/claim/{epoch}': {
+      params: {
+        /** The epoch: UTC days since 1970-01-01. */
+        epoch: string;
+      };
+      body: ActionRequest;
+      responses: {
+        200: ActionTransaction;
+        400: ActionError;
+        404: ActionError;
+        409: ActionError;
+        413: ActionError;
+        415: ActionError;
+        429: ActionError;
+        500: ActionError;
+        503: ActionError;
+      };
+      errors: never;
+    };
+
+    /**
+     * Build the transaction that buys a ticket of a legacy round.
+     *
+     * Returns an unsigned transaction that pays the price of a ticket to the treasury. The account signs and sends it, and pays its fee. No session is needed: the service finds the payment on the chain and records the ticket within seconds. A payment that is late, or that arrives when all tickets are taken, is refunded. 403: the account does not meet the entry rules, is banned, or may not buy tickets; the message begins with the rule. 409: the round sells no ticket, or the account does not hold the price. At most 20 requests per minute and account.
+     */
+    '/actions/rounds/{id}/enter': {
+      params: {
+        /** The round’s id. */
+        id: string;
+      };
+      body: ActionRequest;
+      responses: {
+        200: ActionTransaction;
+        400: ActionError;
+        403: ActionError;
+        404: ActionError;
+        409: ActionError;
+        413: ActionError;
+        415: ActionError;
+        429: ActionError;
+        500: ActionError;
+        503: ActionError;
+      };
+      errors: never;
+    };
+
+    /**
      * Answer an appeal.
      *
      * Stores the answer for the wallet. The decision itself changes only by its own endpoint, such as `POST /admin/scores/{id}/restore` or `POST /admin/wallets/{wallet}/unban`. A repeated request changes nothing. 409: the appeal was decided otherwise.
      */
     '/admin/appeals/{id}/decision': {
-      params: { id: Id };
+      params: {
+        /** The id of the appeal. */
+        id: Id;
+      };
       body: AppealDecision;
       responses: { 200: Appeal };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
@@ -5956,14 +6546,28 @@ export interface Endpoints {
      *
      * Carries the action out, once. A repeated approval changes nothing. 403: the token requested the action itself. 409: the action was refused, was requested more than 72 hours ago, or cannot be carried out any more.
      */
-    '/admin/approvals/{id}/approve': { params: { id: Id }; responses: { 200: Approval }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/approvals/{id}/approve': {
+      params: {
+        /** The id of the approval. */
+        id: Id;
+      };
+      responses: { 200: Approval };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Refuse an action that waits for an approval.
      *
      * The token that requested the action may refuse it too. A repeated refusal changes nothing. 409: the action was approved.
      */
-    '/admin/approvals/{id}/refuse': { params: { id: Id }; responses: { 200: Approval }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/approvals/{id}/refuse': {
+      params: {
+        /** The id of the approval. */
+        id: Id;
+      };
+      responses: { 200: Approval };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * End a burn event before its time.
@@ -6074,14 +6678,24 @@ export interface Endpoints {
      * The transaction must be finalized. It must have paid the wallet at least the amount of this payment plus the amounts of all other payments that have the same signature.
      */
     '/admin/payments/{id}/resolve': {
-      params: { id: Id };
+      params: {
+        /** The id of the payment. */
+        id: Id;
+      };
       body: PaymentResolution;
       responses: { 200: Payment };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
 
     /** Retry a payment in the state manual or failed. */
-    '/admin/payments/{id}/retry': { params: { id: Id }; responses: { 200: Payment }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/payments/{id}/retry': {
+      params: {
+        /** The id of the payment. */
+        id: Id;
+      };
+      responses: { 200: Payment };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Pause payouts.
@@ -6155,7 +6769,10 @@ export interface Endpoints {
      * An accepted score counts on the day of the decision, within the caps of that day.
      */
     '/admin/scores/{id}/decision': {
-      params: { id: Id };
+      params: {
+        /** The score’s id. */
+        id: Id;
+      };
       body: DecisionRequest;
       responses: { 200: ScoreDetail };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
@@ -6167,7 +6784,10 @@ export interface Endpoints {
      * The score counts again on the boards, and a ledger row of the current day gives its points back, within the points that the wallet’s other scores left of the caps of the score’s day. A score can be restored once: 409 if it was restored before. 409 also if the score is not voided, or if the wallet is banned.
      */
     '/admin/scores/{id}/restore': {
-      params: { id: Id };
+      params: {
+        /** The score’s id. */
+        id: Id;
+      };
       body: RestoreRequest;
       responses: { 200: ScoreDetail };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
@@ -6179,7 +6799,10 @@ export interface Endpoints {
      * A ledger row of the current day takes the points of the score back. If the score is of the current day, the points no longer count in the daily caps. The wallet’s best scores are recomputed from its remaining scores.
      */
     '/admin/scores/{id}/void': {
-      params: { id: Id };
+      params: {
+        /** The score’s id. */
+        id: Id;
+      };
       body: VoidRequest;
       responses: { 200: ScoreDetail };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
@@ -6210,7 +6833,10 @@ export interface Endpoints {
      * Use this request after the cause of the failure is removed. If the cause remains, the transaction returns to the state manual. The request fails with 409 when an earlier attempt may have landed; the error says what information is missing to decide that.
      */
     '/admin/transactions/{id}/retry': {
-      params: { id: Id };
+      params: {
+        /** The id of the transaction. */
+        id: Id;
+      };
       responses: { 200: ChainTransaction };
       errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
     };
@@ -6283,6 +6909,7 @@ export interface Endpoints {
      */
     '/admin/webhooks/{source}/{id}/replay': {
       params: {
+        /** The sender of the delivery. */
         source: 'payment-status' | 'chat-bridge' | 'x';
 
         /** The header `webhook-id`; for deliveries from X, the hex SHA-256 of the body. */
@@ -6431,9 +7058,16 @@ export interface Endpoints {
     '/auth/social/link/verify': { body: LinkVerifyRequest; responses: { 200: Link }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
+     * Create a ticket that opens one WebSocket.
+     *
+     * A page cannot send `Authorization` with a WebSocket. It adds `ticket=` and the ticket to the query of the URL of the WebSocket. The ticket serves once, within 30 seconds, and for a session that is bound to an origin only from this origin. The WebSocket ends with the session.
+     */
+    '/auth/ticket': { responses: { 201: SocketTicket }; errors: 400 | 401 | 403 | 413 | 415 | 429 | 500 | 503 };
+
+    /**
      * Sign in with a signed text or transaction.
      *
-     * Sets the session cookie. Ends the session of the request’s cookie, if any. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.
+     * Sets the session cookie, and ends the session of the request’s cookie, if any. With `transport: "bearer"`, answers a session token instead: for a page of another site, where browsers block cookies. The token is sent as `Authorization: Bearer …`, also to `GET /events`; a WebSocket takes a ticket (`POST /auth/ticket`). It ends after 24 hours, and counts only for requests with the `Origin` of this request, if it has one. A request with a Bearer token is a request without a cookie. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.
      */
     '/auth/verify': { body: SignInProof; responses: { 200: SignedIn }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
@@ -6572,7 +7206,7 @@ export interface Endpoints {
      *
      * A score names its play, and each play can have one score. A new play ends the older plays of the wallet in the game, normally all of them (some games allow several live plays): the score of an ended play is refused. A wallet can start at most 200 plays without a score per hour. If the service requires a token, a wallet that holds too little of it (see `/eligibility`) gets 403.
      *
-     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). When a newer play ended the play, the service closes the socket at its next heartbeat (4002). When the wallet signs out, or its session ends in another way, the service closes the socket (4003). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
+     * If the game’s verification is heartbeat, open a WebSocket to `heartbeatUrl` with the session’s cookie, or with `&ticket=` and a ticket of `POST /auth/ticket` at the end of the URL. Send `{"type":"heartbeat"}` at once and then every 5 seconds. The service answers each with `{"type":"heartbeat","beats":n,"at":"…"}`. Heartbeats less than 2 seconds apart are not counted. The service closes a socket that is silent for 15 seconds (4008). The client can open a new socket within 15 seconds of the last heartbeat; the service then closes the old one (4001). When a newer play ended the play, the service closes the socket at its next heartbeat (4002). When the wallet signs out, or its session ends in another way, the service closes the socket (4003). Any other message, or more than 20 messages in 10 seconds, closes the socket (1008). When the service restarts, it closes the socket with 1012; connect again. If the client is silent for too long, its score is refused. If the service loses heartbeats, the score is held. The upgrade can fail with 400, 401, 403, 404, 409 (the game needs no heartbeats, or the play is over or has its score) or 503.
      */
     '/game/{id}/play': {
       params: {
@@ -6668,6 +7302,8 @@ export interface Endpoints {
      * Open a legacy round.
      *
      * All tickets have one price, or are free; one winner gets the sum of all ticket prices. The round is active immediately and its parameters never change. It is drawn like a chat round. `entryRules` limit the wallets that get tickets. A wallet can have at most 3 rounds that are not drawn yet (409). The rounds of a wallet and of all wallets per UTC day are limited (429), and an operator can switch such rounds off (403).
+     *
+     * @deprecated Kept for existing clients.
      */
     '/round': {
       body: LegacyRoundTerms;
@@ -6680,6 +7316,8 @@ export interface Endpoints {
      * Close a legacy round for its draw.
      *
      * The creator can close the round at any time, any other wallet after its closing time. Without this request the service closes the round soon after that time. A closed round accepts no tickets; tickets that are still being checked are refunded. 202 until the round is drawn, then 200 with the winner. A round without tickets becomes void at once: 200 with `status: void`.
+     *
+     * @deprecated Kept for existing clients.
      */
     '/round/{id}/finalize': {
       params: {
@@ -6694,7 +7332,9 @@ export interface Endpoints {
     /**
      * Request a ticket of a legacy round.
      *
-     * A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly one transfer, with the wallet as authority, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. The payment must be made before the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not found within 10 minutes is refused and can be requested again. A wallet that does not meet the entry rules of the round when it requests the ticket gets 403 with the rule, and its payment is refunded. The same applies to a paid ticket of a wallet that is on the deny list, that excluded itself (`/me/exclusion`), or that did not accept the current terms (`/me/terms`); these three are checked again when the payment is found. To check the rules before it pays, a wallet can send the request without `transaction`: 403 with the rule, otherwise 400.
+     * A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly one transfer, with the wallet as authority, of exactly the price to the round’s `payTo.tokenAccount`, and one memo, `payTo.memo`. The payment must be made before the closing time and be finalized before the round is closed. A transaction pays for one ticket only. The request waits up to 20 s for the finalized transaction (`Prefer: wait=5` waits 5 s, `respond-async` does not wait) and then answers 202. The same request can be repeated; the event `ticket_confirmed` or `ticket_refused` reports the result. A refused ticket is 409 with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not found within 10 minutes is refused and can be requested again. A wallet that does not meet the entry rules of the round when it requests the ticket gets 403 with the rule, and its payment is refunded. The same applies to a paid ticket of a wallet that is on the deny list, that excluded itself (`/me/exclusion`), or that did not accept the current terms (`/me/terms`); these three are checked again when the payment is found. The service also finds payments of exactly the price that no request names, and records their tickets.  To check the rules before it pays, a wallet can send the request without `transaction`: 403 with the rule, otherwise 400.
+     *
+     * @deprecated Kept for existing clients.
      */
     '/round/{id}/ticket': {
       params: {
@@ -6721,7 +7361,10 @@ export interface Endpoints {
      * The ETag is the version. With If-Match, the request replaces only the named version. `possessedBy` does not change.
      */
     '/admin/cabinets/{id}': {
-      params: { id: Slug };
+      params: {
+        /** The id of the cabinet. */
+        id: Slug;
+      };
       body: CabinetRequest;
       responses: { 200: Cabinet; 201: Cabinet };
       errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
@@ -6751,7 +7394,10 @@ export interface Endpoints {
      * A change takes effect in every process within a second. The ETag is the version. With If-Match, the request replaces only the named version. A request that changes nothing keeps the version.
      */
     '/admin/games/{id}': {
-      params: { id: GameId };
+      params: {
+        /** The id of the game. */
+        id: GameId;
+      };
       body: GameRequest;
       responses: { 200: Game; 201: Game };
       errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
@@ -6827,7 +7473,10 @@ export interface Endpoints {
      * The clip disappears at once; its file is deleted soon after. The wallet that uploaded it cannot upload the same content again.
      */
     '/admin/clips/{id}': {
-      params: { id: Id };
+      params: {
+        /** The id of the clip. */
+        id: Id;
+      };
       query?: {
         /** Why; the wallet that uploaded the clip can read it. */
         reason?: string;
@@ -6841,7 +7490,14 @@ export interface Endpoints {
      *
      * 409 if the event has begun.
      */
-    '/admin/events/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/events/{id}': {
+      params: {
+        /** The id of the scheduled theme or event. */
+        id: Id;
+      };
+      responses: { 204: null };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Readmit a wallet that an operator excluded from an epoch.
@@ -6861,14 +7517,28 @@ export interface Endpoints {
     };
 
     /** Cancel a scheduled change of the theme. */
-    '/admin/theme/schedule/{id}': { params: { id: Id }; responses: { 204: null }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/admin/theme/schedule/{id}': {
+      params: {
+        /** The id of the scheduled theme or event. */
+        id: Id;
+      };
+      responses: { 204: null };
+      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Unlink the caller’s account of a network.
      *
      * Engagements of the account stay credited and do not count for another wallet. The same wallet can link the account again at once, another wallet after 30 days.
      */
-    '/auth/social/link/{platform}': { params: { platform: string }; responses: { 204: null }; errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/auth/social/link/{platform}': {
+      params: {
+        /** The network of the linked account. */
+        platform: string;
+      };
+      responses: { 204: null };
+      errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503;
+    };
 
     /**
      * Delete the caller’s account.
@@ -6878,13 +7548,20 @@ export interface Endpoints {
     '/me': { responses: { 202: null }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
 
     /**
+     * End all of the caller’s sessions.
+     *
+     * Signs the wallet out everywhere, also here: ends its sessions in all processes, with their event streams and WebSockets.
+     */
+    '/me/sessions': { responses: { 204: null }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+
+    /**
      * End one of the caller’s sessions.
      *
      * Ends the session in all processes, with its event streams and WebSockets. Ending the session of this request also clears its cookie.
      */
     '/me/sessions/{id}': {
       params: {
-        /** Id of the session. It is not the value of the cookie and cannot be used to sign in. */
+        /** Id of the session. It is neither the value of the cookie nor the token, and cannot be used to sign in. */
         id: string;
       };
       responses: { 204: null };

@@ -12,12 +12,15 @@ import {
   urlOf,
 } from './request.ts';
 import { isRepeatable, isTransient, type RetryPolicy, retryDelayMs, sleep } from './retry-policy.ts';
+import { memoryStore, type TokenStore } from './token-store.ts';
 
 export interface ClientOptions {
   /** URL of the service, for example `https://arcade.example`. A web page of the service itself passes `location.origin`. */
   readonly baseUrl: string;
   /** Initial cookies in the format of a `Cookie` header. Only for environments whose `fetch` stores no cookies (Node). */
   readonly cookie?: string;
+  /** Stores the session token of `signIn` with `transport: 'bearer'`. Default: in memory. */
+  readonly tokenStore?: TokenStore;
   /** Additional headers of every request, for example `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Limits for the retries of calls that may be repeated. Default: 3 retries, with delays of at most 30 s. */
@@ -45,13 +48,16 @@ export interface Client {
    * hides them.
    */
   readonly cookie: string;
-  /** Sends one request with the client's headers and cookies, without retries. */
+  /** Has the session token. While it has one, requests send the token instead of cookies. */
+  readonly tokenStore: TokenStore;
+  /** Sends one request with the client's headers and its token or cookies, without retries. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 /** Creates a client of a service. */
 export function createClient(options: ClientOptions): Client {
   const cookies = new Cookies(options.cookie);
+  const tokenStore = options.tokenStore ?? memoryStore();
   const retryPolicy: RetryPolicy = { maxRetries: 3, maxDelayMs: 30_000, ...options.retryPolicy };
   // Calls `fetch` as a method of globalThis, because browsers throw an error when `this` is another object.
   const fetchOnce = options.fetch ?? ((...request) => globalThis.fetch(...request));
@@ -59,6 +65,11 @@ export function createClient(options: ClientOptions): Client {
   async function send(url: string, init: RequestInit): Promise<Response> {
     const headers = new Headers(init.headers);
     for (const [name, value] of Object.entries(options.headers ?? {})) if (!headers.has(name)) headers.set(name, value);
+    const token = tokenStore.get();
+    if (token !== null) {
+      if (!headers.has('Authorization')) headers.set('Authorization', `Bearer ${token}`);
+      return await fetchOnce(url, { credentials: 'omit', ...init, headers });
+    }
     const cookie = cookies.toString();
     if (cookie !== '') headers.set('Cookie', cookie);
     const response = await fetchOnce(url, { credentials: 'include', ...init, headers });
@@ -97,6 +108,7 @@ export function createClient(options: ClientOptions): Client {
     get cookie() {
       return cookies.toString();
     },
+    tokenStore,
     fetch: (path, init = {}) => send(urlOf(options.baseUrl, path, {}), init),
   };
 }

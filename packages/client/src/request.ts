@@ -144,8 +144,12 @@ function parsed(text: string): unknown {
   }
 }
 
-const errorIn = (body: unknown): string | null =>
-  typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string' ? body.error : null;
+/** Returns the sentence in the body of an error. Errors of Solana Actions have it in `message`. */
+function errorIn(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const sentence = 'error' in body ? body.error : 'message' in body ? body.message : null;
+  return typeof sentence === 'string' ? sentence : null;
+}
 
 /** Returns the value of `Retry-After` in seconds; null without the header. The header may contain seconds or a date. */
 function retryAfterOf(headers: Headers): number | null {

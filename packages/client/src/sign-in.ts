@@ -27,16 +27,32 @@ export interface TransactionSigner {
   signTransaction(transaction: Uint8Array): Uint8Array | Promise<Uint8Array>;
 }
 
+export interface SignInOptions {
+  /**
+   * cookie (default): the client or the browser stores the session cookie. bearer: the client stores a session token, for pages of other sites, where
+   * browsers block cookies. The session of a token ends after 24 hours.
+   */
+  readonly transport?: 'cookie' | 'bearer';
+}
+
 /**
- * Signs a wallet in: requests the sign-in input (the data to sign) from the service, lets the wallet sign this input, and creates the session. The
- * client stores the session cookie.
+ * Signs a wallet in: requests the sign-in input (the data to sign) from the service, lets the wallet sign this input, and creates the session.
  * @returns the address of the wallet, and the time at which the session ends
  * @throws ApiError when the service rejects the proof (the signed input); and any error of the wallet, for example when the user declines
  */
-export async function signIn(client: Client, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignedIn> {
+export async function signIn(
+  client: Client,
+  wallet: SignInWallet | MessageSigner | TransactionSigner,
+  { transport = 'cookie' }: SignInOptions = {},
+): Promise<SignedIn> {
   const { body } = await ok(client.post('/auth/nonce'));
   const proof = await proofOf(body.signInInput, wallet);
-  return (await ok(client.post('/auth/verify', { body: proof }))).body;
+  // The client sends no cookies while it has a token, so the browser would ignore the cookie of the response.
+  if (transport === 'cookie') client.tokenStore.set(null);
+  // A service of an earlier release refuses the field `transport`, so a request for the default leaves it out.
+  const { body: signedIn } = await ok(client.post('/auth/verify', { body: transport === 'cookie' ? proof : { ...proof, transport } }));
+  if (signedIn.token !== undefined) client.tokenStore.set(signedIn.token);
+  return signedIn;
 }
 
 async function proofOf(input: SignInInput, wallet: SignInWallet | MessageSigner | TransactionSigner): Promise<SignInProof> {

@@ -2,15 +2,22 @@ import { z } from 'zod';
 import { ensurePlayer } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
-import { createSession, isRestricted, listedIdOf, listSessions, SessionStore } from '#platform/auth/session-store.ts';
-import { endSession, sessionIdOf, sessionOf, startSession } from '#platform/auth/sessions.ts';
+import { originOf } from '#platform/auth/origin.ts';
+import { enforceRateLimit } from '#platform/auth/rate-limit.ts';
+import { isRestricted } from '#platform/auth/session-record.ts';
+import { createSession, listedIdOf, listSessions, SessionStore } from '#platform/auth/session-store.ts';
+import { createTicket } from '#platform/auth/session-tickets.ts';
+import { endSession, requestSessionKey, sessionOf, sessionRequired, startSession } from '#platform/auth/sessions.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { peekHolding } from '#platform/solana/token-gate.ts';
 import { consumeNonce, issueNonce } from './nonces.ts';
 import { checkProof, proofRefused } from './proof.ts';
-import { Me, OwnSession, SessionPath, SignedIn, SignedOut, SignInNonce, SignInProof } from './schemas.ts';
+import { Me, OwnSession, SessionPath, SignedIn, SignedOut, SignInNonce, SignInProof, SocketTicket } from './schemas.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Tickets per wallet, so that the rows of tickets that are not used stay few. */
+const TICKETS = { name: 'socket-tickets', max: 60, windowMs: 60_000 };
 
 const nonce = route({
   method: 'post',
@@ -35,19 +42,24 @@ const verify = route({
   auth: 'optional',
   summary: 'Sign in with a signed text or transaction',
   description:
-    'Sets the session cookie. Ends the session of the request’s cookie, if any. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.',
+    'Sets the session cookie, and ends the session of the request’s cookie, if any. With `transport: "bearer"`, answers a session token instead: for a page of another site, where browsers block cookies. The token is sent as `Authorization: Bearer …`, also to `GET /events`; a WebSocket takes a ticket (`POST /auth/ticket`). It ends after 24 hours, and counts only for requests with the `Origin` of this request, if it has one. A request with a Bearer token is a request without a cookie. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.',
   body: SignInProof,
   returns: { 200: SignedIn },
   fails: [401],
   handler: async ({ app, ctx, body }) => {
     const wallet = body.publicKey;
     const proven = await checkProof(app.db, body);
+    const { transport } = body;
+    const origin = transport === 'bearer' ? originOf(app.config, ctx.headers) : null;
     const { id, session } = await app.tx(async (tx) => {
       if (!(await consumeNonce(tx, proven))) throw proofRefused(body);
-      return createSession(tx, wallet, await ensurePlayer(tx, wallet));
+      return createSession(tx, wallet, { transport, origin, ...(await ensurePlayer(tx, wallet)) });
     });
+    const signedIn = { wallet, expiresAt: iso(session.expiresAt), banned: isRestricted(id) };
+    if (sessionOf(ctx)?.transport === 'bearer') await endSession(app, ctx);
+    if (transport === 'bearer') return reply(200, { ...signedIn, token: id });
     await startSession(ctx, id, session);
-    return reply(200, { wallet, expiresAt: iso(session.expiresAt), banned: isRestricted(id) });
+    return reply(200, signedIn);
   },
 });
 
@@ -60,9 +72,27 @@ const logout = route({
   description: 'Ends the session in all processes, with its event streams and WebSockets, and clears its cookie.',
   returns: { 200: SignedOut },
   fails: [],
-  handler: async ({ ctx }) => {
-    await endSession(ctx);
+  handler: async ({ app, ctx }) => {
+    await endSession(app, ctx);
     return reply(200, { signedOut: true });
+  },
+});
+
+const ticket = route({
+  method: 'post',
+  path: '/auth/ticket',
+  auth: 'session',
+  summary: 'Create a ticket that opens one WebSocket',
+  description:
+    'A page cannot send `Authorization` with a WebSocket. It adds `ticket=` and the ticket to the query of the URL of the WebSocket. The ticket serves once, within 30 seconds, and for a session that is bound to an origin only from this origin. The WebSocket ends with the session.',
+  returns: { 201: SocketTicket },
+  fails: [429],
+  handler: async ({ app, wallet, ctx }) => {
+    await enforceRateLimit(app, TICKETS, wallet);
+    const key = requestSessionKey(ctx);
+    if (key === null) throw sessionRequired(ctx);
+    const { ticket, expiresAt } = await createTicket(app, key);
+    return reply(201, { ticket, expiresAt: iso(expiresAt) });
   },
 });
 
@@ -78,7 +108,7 @@ const me = route({
   fails: [],
   handler: async ({ app, wallet, ctx }) => {
     const session = sessionOf(ctx);
-    if (!session) throw fail(401, 'a session is required, sign in first');
+    if (!session) throw sessionRequired(ctx);
     const { createdAt, expiresAt, extendedAt } = session;
     return reply(200, {
       wallet,
@@ -100,10 +130,10 @@ const getSessions = route({
   fails: [],
   handler: async ({ app, wallet, query, ctx }) => {
     const { sessions, total } = await listSessions(app.db, wallet, query.limit, query.offset);
-    const own = listedIdOf(sessionIdOf(ctx) ?? '');
+    const own = listedIdOf(requestSessionKey(ctx) ?? '');
     return reply(
       200,
-      sessions.map((session) => ({ ...session, current: session.id === own })),
+      sessions.map((session) => ({ ...session, lastUsedAt: session.lastExtendedAt, current: session.id === own })),
       { 'X-Total-Count': String(total) },
     );
   },
@@ -121,10 +151,26 @@ const deleteSession = route({
   fails: [404],
   handler: async ({ app, wallet, params, ctx }) => {
     if (!(await new SessionStore(app).endListed(wallet, params.id))) throw fail(404, 'there is no such session');
-    if (params.id === listedIdOf(sessionIdOf(ctx) ?? '')) await endSession(ctx);
+    if (params.id === listedIdOf(requestSessionKey(ctx) ?? '')) await endSession(app, ctx);
+    return reply(204, null);
+  },
+});
+
+const deleteSessions = route({
+  method: 'delete',
+  path: '/me/sessions',
+  auth: 'session',
+  forBanned: true,
+  summary: 'End all of the caller’s sessions',
+  description: 'Signs the wallet out everywhere, also here: ends its sessions in all processes, with their event streams and WebSockets.',
+  returns: { 204: null },
+  fails: [],
+  handler: async ({ app, wallet, ctx }) => {
+    await new SessionStore(app).endAll(wallet);
+    await endSession(app, ctx);
     return reply(204, null);
   },
 });
 
 /** The routes of sign-in and sign-out, by caller. */
-export const authRoutes = { public: [nonce, verify], session: [logout, me, getSessions, deleteSession] };
+export const authRoutes = { public: [nonce, verify], session: [logout, ticket, me, getSessions, deleteSessions, deleteSession] };

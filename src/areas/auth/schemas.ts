@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Instant, Wallet } from '#lib/scalars.ts';
 import { NONCE_LENGTH } from '#lib/sign-in/siws.ts';
+import { TRANSPORTS } from '#platform/auth/session-record.ts';
 
 const SignInInput = z
   .object({
@@ -44,6 +45,10 @@ export const SignInProof = z
           'publicKey is the only signer and fee payer, the blockhash is sha256("coinop/sign-in" ‖ nonce), and the only instruction passes the text to the memo ' +
           'program (MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr) without accounts.',
       }),
+    transport: z
+      .enum(TRANSPORTS)
+      .default('cookie')
+      .meta({ description: 'cookie: sets the session cookie. bearer: answers a session token, for a page of another site.', example: 'cookie' }),
   })
   .superRefine((proof, ctx) => {
     const refuse = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message });
@@ -67,13 +72,23 @@ export type SignInProof = z.output<typeof SignInProof>;
 export const SignedIn = z
   .object({
     wallet: Wallet,
-    expiresAt: Instant.meta({ description: 'Time at which the session ends if it is not used before. Each use extends the session.' }),
+    expiresAt: Instant.meta({
+      description: 'Time at which the session ends if it is not used before. Each use extends the session. The session of a token is not extended.',
+    }),
     banned: z.boolean().meta({
       description: 'Whether the wallet is banned. `sanctions` of the profile has the reason; `POST /me/appeals` answers it.',
       example: false,
     }),
+    token: z
+      .string()
+      .optional()
+      .meta({ description: 'The session token, a secret; only with `transport: "bearer"`.', example: `sess_${'Jx3vQ9'.repeat(7)}A` }),
   })
   .meta({ id: 'SignedIn' });
+
+export const SocketTicket = z
+  .object({ ticket: z.string().meta({ example: `${'k7Wm2p'.repeat(7)}Q` }), expiresAt: Instant })
+  .meta({ id: 'SocketTicket', description: 'A ticket that opens one WebSocket within 30 seconds.' });
 
 export const SignedOut = z.object({ signedOut: z.literal(true) }).meta({ id: 'SignedOut' });
 
@@ -81,7 +96,7 @@ const SessionId = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'must be an id of GET /me/sessions')
   .meta({
-    description: 'Id of the session. It is not the value of the cookie and cannot be used to sign in.',
+    description: 'Id of the session. It is neither the value of the cookie nor the token, and cannot be used to sign in.',
     example: '9f86d081884c7d65'.repeat(4),
   });
 
@@ -91,8 +106,11 @@ export const OwnSession = z
   .object({
     id: SessionId,
     createdAt: Instant,
-    lastExtendedAt: Instant,
+    lastUsedAt: Instant.meta({ description: 'Time of the last use, up to a minute early.' }),
+    lastExtendedAt: Instant.meta({ description: 'The same as `lastUsedAt`.', deprecated: true }),
     expiresAt: Instant,
+    transport: z.enum(TRANSPORTS).meta({ description: 'cookie: the session cookie. bearer: a session token.' }),
+    origin: z.string().nullable().meta({ description: 'The only origin that can use the session token; null for any.', example: null }),
     current: z.boolean().meta({ description: 'Whether this request uses the session.' }),
   })
   .meta({ id: 'OwnSession' });

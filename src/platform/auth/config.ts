@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { parseEach, parseOr, type ReportProblem } from '#lib/settings/problems.ts';
+import { SESSION_TOKEN_PREFIX } from './session-record.ts';
 
 export const SCOPES = ['money', 'rounds', 'moderation', 'content'] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -53,16 +55,20 @@ function parseToken<S extends string>(
 ): Token & { scopes: readonly S[] } {
   const [name, scopes, ...rest] = text.split(':');
   const isNamed = name !== undefined && scopes !== undefined && rest.length > 0;
-  if (!isNamed) return checkLength(variable, { name: `${prefix}-${index + 1}`, token: text, scopes: all, expiresAt: null });
+  if (!isNamed) return checkToken(variable, { name: `${prefix}-${index + 1}`, token: text, scopes: all, expiresAt: null });
   const known = scopes.split('+').map((scope) => all.find((one) => one === scope));
   if (known.includes(undefined)) throw new Error(`${variable}: the scopes of ${name} must be of: ${all.join(', ')}`);
   const expiresAt = rest.length > 1 ? parseExpiry(variable, rest[0]) : null;
   const token = (expiresAt === null ? rest : rest.slice(1)).join(':');
-  return checkLength(variable, { name, token, scopes: known.filter((scope) => scope !== undefined), expiresAt });
+  return checkToken(variable, { name, token, scopes: known.filter((scope) => scope !== undefined), expiresAt });
 }
 
-function checkLength<T extends Token>(variable: string, entry: T): T {
+/** @throws when a token is too short, or when requests would take it for the token of a session */
+function checkToken<T extends Token>(variable: string, entry: T): T {
   if (entry.token.length < MIN_LENGTH) throw new Error(`${variable}: the token of ${entry.name} is shorter than ${MIN_LENGTH} characters`);
+  if (entry.token.startsWith(SESSION_TOKEN_PREFIX)) {
+    throw new Error(`${variable}: the token of ${entry.name} must not begin with ${SESSION_TOKEN_PREFIX}, which tokens of sessions begin with`);
+  }
   return entry;
 }
 
@@ -73,8 +79,10 @@ export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 /** The highest amount of each kind that needs no approval; null when the kind never needs one. */
 export type ApprovalLimits = Readonly<Record<ApprovalKind, bigint | null>>;
 
+const NO_APPROVALS: ApprovalLimits = { import: null, grant: null, limit: null };
+
 function parseApprovals(text: string): ApprovalLimits {
-  const limits: Record<ApprovalKind, bigint | null> = { import: null, grant: null, limit: null };
+  const limits: Record<ApprovalKind, bigint | null> = { ...NO_APPROVALS };
   for (const part of text.split(',').filter((one) => one.trim() !== '')) {
     const [name, amount, ...rest] = part.trim().split(':');
     const kind = APPROVAL_KINDS.find((one) => one === name);
@@ -88,18 +96,21 @@ function parseApprovals(text: string): ApprovalLimits {
 
 /**
  * Builds the configuration of tokens and approvals.
- * @throws when an entry is malformed, when two tokens have the same name or secret, or when approvals are required and nobody could give one
+ * @param report gets a sentence when an entry is malformed, when two tokens have the same name or secret, or when approvals are required and nobody
+ * could give one
  */
-export function authConfig(e: { ADMIN_TOKENS: readonly string[]; INTERNAL_TOKENS: readonly string[]; APPROVALS: string }) {
-  const adminTokens: AdminToken[] = e.ADMIN_TOKENS.map((text, i) => parseToken('ADMIN_TOKENS', 'admin', SCOPES, text, i));
-  const internalTokens: InternalToken[] = e.INTERNAL_TOKENS.map((text, i) => parseToken('INTERNAL_TOKENS', 'internal', ['import'], text, i));
+export function authConfig(e: { ADMIN_TOKENS: readonly string[]; INTERNAL_TOKENS: readonly string[]; APPROVALS: string }, report: ReportProblem) {
+  const adminTokens: AdminToken[] = parseEach(report, e.ADMIN_TOKENS, (text, i) => parseToken('ADMIN_TOKENS', 'admin', SCOPES, text, i));
+  const internalTokens: InternalToken[] = parseEach(report, e.INTERNAL_TOKENS, (text, i) =>
+    parseToken('INTERNAL_TOKENS', 'internal', ['import'], text, i),
+  );
   const all = [...adminTokens, ...internalTokens];
   const twice = all.find((one, i) => all.findIndex((other) => other.name === one.name || other.token === one.token) < i);
-  if (twice) throw new Error(`ADMIN_TOKENS, INTERNAL_TOKENS: each token must have its own name and secret, but ${twice.name} repeats one`);
-  const approvals = parseApprovals(e.APPROVALS);
+  if (twice) report(`ADMIN_TOKENS, INTERNAL_TOKENS: each token must have its own name and secret, but ${twice.name} repeats one`);
+  const approvals = parseOr(report, NO_APPROVALS, () => parseApprovals(e.APPROVALS));
   const isRequired = APPROVAL_KINDS.some((kind) => approvals[kind] !== null);
   if (isRequired && adminTokens.filter(({ scopes }) => scopes.includes('money')).length < 2) {
-    throw new Error('APPROVALS: ADMIN_TOKENS must have two tokens with the scope money, because one approves what the other requests');
+    report('APPROVALS: ADMIN_TOKENS must have two tokens with the scope money, because one approves what the other requests');
   }
   return { adminTokens, internalTokens, approvals };
 }

@@ -1,6 +1,7 @@
 import { defineEntity } from '@mikro-orm/core';
-import { bigint, bytes, checks, index, integer, jsonb, numeric, oneOf, text, timestamp, trigger, uuid } from '#platform/db/columns.ts';
+import { bigint, bytes, checks, index, integer, jsonb, numeric, oneOf, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
 import { APPROVAL_KINDS } from './config.ts';
+import { TRANSPORTS } from './session-record.ts';
 
 /** A row is a request with an admin token. Rows are never changed or deleted, and each row contains the hash of the row before it. */
 export const AdminAuditTable = defineEntity({
@@ -25,6 +26,46 @@ export const AdminAuditTable = defineEntity({
       'create trigger admin_audit_append_only before delete or update or truncate on admin_audit for each statement execute function refuse_change()',
     ),
   ],
+});
+
+/** A row is the session of a signed-in wallet. */
+export const SessionsTable = defineEntity({
+  name: 'Sessions',
+  tableName: 'sessions',
+  properties: {
+    /** SHA-256 of the session id in the cookie or token, so that a reader of this table cannot take over a session. */
+    key: bytes().primary(),
+    wallet: wallet(),
+    createdAt: timestamp(),
+    extendedAt: timestamp(),
+    expiresAt: timestamp(),
+    transport: oneOf(...TRANSPORTS).default('cookie'),
+    /** The only origin that may use the session; null for any. */
+    origin: text().nullable(),
+  },
+  checks: checks(
+    "expires_at <= (created_at + '720:00:00'::interval)",
+    "(transport = 'cookie') or (expires_at <= (created_at + '24:00:00'::interval))",
+    "(origin is null) or (transport = 'bearer')",
+  ),
+  indexes: [
+    index('create index sessions_expires_at on sessions (expires_at)'),
+    index('create index sessions_wallet on sessions (wallet, created_at desc, key)'),
+  ],
+});
+
+/** A row is a ticket with which one WebSocket can be opened for a session. */
+export const SessionTicketsTable = defineEntity({
+  name: 'SessionTickets',
+  tableName: 'session_tickets',
+  properties: {
+    /** SHA-256 of the ticket. */
+    key: bytes().primary(),
+    /** Key of the session in `sessions`. The session may have ended; then the ticket is refused. */
+    sessionKey: bytes(),
+    expiresAt: timestamp(),
+  },
+  indexes: [index('create index session_tickets_expires_at on session_tickets (expires_at)')],
 });
 
 /** A row is an action that one token requested and another token must approve. */

@@ -4,7 +4,7 @@ import type { Config } from '#config';
 import { fail } from '#lib/errors.ts';
 
 const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id';
+const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id, Deprecation, Link';
 const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, traceparent';
 
 /**
@@ -15,6 +15,14 @@ export function originAllowed(config: Config, headers: IncomingHttpHeaders): boo
   if (headers.origin !== undefined) return config.allowedOrigins.includes(headers.origin);
   const site = headers['sec-fetch-site'];
   return site === undefined || site === 'same-origin' || site === 'none';
+}
+
+/**
+ * Returns the origin of the page that sent a request; null when the request is not from a browser. A browser leaves out `Origin` when a page of this
+ * service reads from it.
+ */
+export function originOf(config: Config, headers: IncomingHttpHeaders): string | null {
+  return headers.origin ?? (headers['sec-fetch-site'] === 'same-origin' ? config.publicUrl.origin : null);
 }
 
 /**
@@ -45,6 +53,8 @@ export function checkSameOrigin(config: Config, ctx: Koa.Context): void {
 export function cors(config: Config): Koa.Middleware {
   const allowed = new Set(config.allowedOrigins);
   return (ctx, next) => {
+    // `actionHeaders` has set the headers of an action.
+    if (ctx.state.isAction) return next();
     const { origin } = ctx.headers;
     ctx.res.setHeader('Vary', 'Origin');
     if (origin === undefined || !allowed.has(origin)) return next();

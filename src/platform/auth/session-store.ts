@@ -1,24 +1,12 @@
-import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Config } from '#config';
 import type { App } from '#platform/app.ts';
-import { SessionsTable } from '#platform/db/entities.ts';
 import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { SessionsTable } from './entities.ts';
+import { bytesOfKey, decodeSession, encodeSession, newSessionId, type SessionRecord, sessionKeyOf, type Transport } from './session-record.ts';
 
-/** A session. Times are in ms since 1970. */
-export interface SessionRecord {
-  readonly wallet: string;
-  readonly createdAt: number;
-  readonly extendedAt: number;
-  readonly expiresAt: number;
-}
-
-/** Minimum interval between two extensions of a session, ms. */
-const EXTENSION_INTERVAL_MS = 60_000;
-/** Lifetime of an unused session, ms. The SQL statements below contain the same value, 168 hours. */
-const IDLE_LIFETIME_MS = 7 * 86_400_000;
 /** Maximum lifetime of a session, ms. The SQL statement `extend_session` contains the same value, 720 hours. */
 const MAX_LIFETIME_MS = 30 * 86_400_000;
 /** Maximum age of a cached session, ms. */
@@ -37,21 +25,23 @@ const ENDED = 'gone';
 const ENDING = 'ending';
 
 const milliseconds = (at: string) => `(extract(epoch from ${at}) * 1000)::float8`;
-const COLUMNS = `wallet, ${milliseconds('created_at')} as "createdAt", ${milliseconds('extended_at')} as "extendedAt", ${milliseconds('expires_at')} as "expiresAt"`;
+const COLUMNS = `wallet, ${milliseconds('created_at')} as "createdAt", ${milliseconds('extended_at')} as "extendedAt", ${milliseconds('expires_at')} as "expiresAt", transport, origin`;
 const CLOCK = `clock as materialized (select date_trunc('milliseconds', app_now()) as now)`;
 
 const insertSession = statement<SessionRecord>(
   'insert_session',
   `with ${CLOCK}
-   insert into sessions (key, wallet, created_at, extended_at, expires_at)
-   select $1, $2, now, now, now + interval '168 hours' from clock returning ${COLUMNS}`,
+   insert into sessions (key, wallet, created_at, extended_at, expires_at, transport, origin)
+   select $1, $2, now, now, now + case $3 when 'bearer' then interval '24 hours' else interval '168 hours' end, $3, $4 from clock returning ${COLUMNS}`,
 );
 const findSession = statement<SessionRecord>('find_session', `select ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
-// Only one of several concurrent requests extends the session. The other requests read the extended row.
+// Only one of several concurrent requests extends the session. The other requests read the extended row. A session with the transport bearer ends 24 hours
+// after its start: only its last use is recorded.
 const extendSession = statement<SessionRecord>(
   'extend_session',
   `with ${CLOCK}
-   update sessions set extended_at = now, expires_at = least(now + interval '168 hours', created_at + interval '720 hours') from clock
+   update sessions set extended_at = now, expires_at = case transport
+     when 'bearer' then expires_at else least(now + interval '168 hours', created_at + interval '720 hours') end from clock
    where key = $1 and extended_at <= now - interval '60 seconds' and expires_at > now returning ${COLUMNS}`,
 );
 
@@ -66,38 +56,8 @@ if cached == '${ENDED}' or cached == '${ENDING}' then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`;
 
-const encode = (s: SessionRecord) => `${s.wallet} ${s.createdAt} ${s.extendedAt} ${s.expiresAt}`;
-
-function decode(text: string): SessionRecord {
-  const [wallet = '', createdAt, extendedAt, expiresAt] = text.split(' ');
-  return { wallet, createdAt: Number(createdAt), extendedAt: Number(extendedAt), expiresAt: Number(expiresAt) };
-}
-
-/**
- * First characters of the ids of restricted sessions. The id says it, and not the row, so that every process knows it without a read. The key of a
- * restricted session has another form, so that a process of an earlier release, which knows no restriction, finds no session.
- */
-const RESTRICTED = 'restricted.';
-
-/** Returns whether a session is restricted: the session of a banned wallet, which may use only the routes that are marked `forBanned`. */
-export const isRestricted = (id: string): boolean => id.startsWith(RESTRICTED);
-
-/** Returns the key of a session: the hash of its id, base64url. PostgreSQL and Redis hold only the hash, so a leaked copy cannot be used to sign in. */
-export const sessionKeyOf = (id: string): string => hash('sha256', isRestricted(id) ? `restricted ${id}` : id, 'base64url');
-const bytesOf = (key: string): Buffer => Buffer.from(key, 'base64url');
-
 /** Returns the Redis channel on which the keys of ended sessions are published, separated by spaces, so that every process ends their connections. */
 export const endedSessionsChannel = (config: Config): string => `${config.redis.prefix}:sessions:ended`;
-
-/**
- * Returns whether to extend a session: its last extension is at least `EXTENSION_INTERVAL_MS` ago, and a new extension would make the session expire
- * later.
- */
-export function isExtensionDue(session: SessionRecord, now: number): boolean {
-  return (
-    now - session.extendedAt >= EXTENSION_INTERVAL_MS && Math.min(now + IDLE_LIFETIME_MS, session.createdAt + MAX_LIFETIME_MS) > session.expiresAt
-  );
-}
 
 /** A session as its wallet sees it. */
 interface ListedSession {
@@ -106,10 +66,12 @@ interface ListedSession {
   readonly createdAt: string;
   readonly lastExtendedAt: string;
   readonly expiresAt: string;
+  readonly transport: Transport;
+  readonly origin: string | null;
 }
 
-/** Returns the key of a session in hex, which its wallet sees as the id of the session. */
-export const listedIdOf = (id: string): string => bytesOf(sessionKeyOf(id)).toString('hex');
+/** Returns the id of a session that its wallet sees: its key, in hex. */
+export const listedIdOf = (key: string): string => bytesOfKey(key).toString('hex');
 
 /** Reads a page of the valid sessions of a wallet, newest first, and the number of all of them. */
 export async function listSessions(
@@ -125,6 +87,8 @@ export async function listSessions(
       isoInstant('created_at').as('createdAt'),
       isoInstant('extended_at').as('lastExtendedAt'),
       isoInstant('expires_at').as('expiresAt'),
+      'transport',
+      'origin',
     ])
     .orderBy('created_at', 'desc')
     .orderBy('key')
@@ -135,12 +99,17 @@ export async function listSessions(
 }
 
 /**
- * Creates a session for a wallet. The returned id is secret: only the session cookie may contain it.
- * @param banned whether the wallet is banned; its session is then restricted until it ends
+ * Creates a session for a wallet. The returned id is secret: only the session cookie or the response with the token may contain it.
+ * @param kind.origin the only origin that may use the session; null for any
+ * @param kind.banned whether the wallet is banned; its session is then restricted until it ends
  */
-export async function createSession(tx: Tx, wallet: string, { banned }: { banned: boolean }): Promise<{ id: string; session: SessionRecord }> {
-  const id = `${banned ? RESTRICTED : ''}${randomBytes(32).toString('base64url')}`;
-  const [session] = await tx.query(insertSession, [bytesOf(sessionKeyOf(id)), wallet]);
+export async function createSession(
+  tx: Tx,
+  wallet: string,
+  { transport, origin, banned }: { transport: Transport; origin: string | null; banned: boolean },
+): Promise<{ id: string; session: SessionRecord }> {
+  const id = newSessionId(transport, banned);
+  const [session] = await tx.query(insertSession, [bytesOfKey(sessionKeyOf(id)), wallet, transport, origin]);
   if (!session) throw new Error('the insert of a session returned no row');
   return { id, session };
 }
@@ -161,8 +130,21 @@ export class SessionStore {
    * Returns the session with an id, or null. Costs one Redis GET when the session is cached.
    * @throws when the session is being ended and its row cannot be deleted
    */
-  async find(id: string): Promise<SessionRecord | null> {
-    const key = sessionKeyOf(id);
+  find(id: string): Promise<SessionRecord | null> {
+    return this.findByKey(sessionKeyOf(id));
+  }
+
+  /** Returns the session with a token, or null. Anybody can send any number of invented tokens, so Redis stores nothing about them. @throws as `find` does */
+  findByToken(token: string): Promise<SessionRecord | null> {
+    return this.findByKey(sessionKeyOf(token), false);
+  }
+
+  /**
+   * Returns the session with a key, or null.
+   * @param cacheAbsence whether Redis stores for a minute that there is no such session
+   * @throws as `find` does
+   */
+  async findByKey(key: string, cacheAbsence = true): Promise<SessionRecord | null> {
     const cached = await this.#app.redis.get(this.#cacheKey(key));
     if (cached === ENDED) return null;
     if (cached === ENDING) {
@@ -170,7 +152,7 @@ export class SessionStore {
       await this.#finish([key]);
       return null;
     }
-    const session = cached === null ? await this.#load(key) : decode(cached);
+    const session = cached === null ? await this.#load(key, cacheAbsence) : decodeSession(cached);
     return session && session.expiresAt > this.#now() ? session : null;
   }
 
@@ -180,10 +162,10 @@ export class SessionStore {
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
     const key = sessionKeyOf(id);
-    const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [bytesOf(key)]));
-    const session = extended ?? (await this.#app.db.query(findSession, [bytesOf(key)]))[0];
+    const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [bytesOfKey(key)]));
+    const session = extended ?? (await this.#app.db.query(findSession, [bytesOfKey(key)]))[0];
     if (!session) return null;
-    this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_ENDED, 1, this.#cacheKey(key), encode(session), this.#ttl(session)));
+    this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_ENDED, 1, this.#cacheKey(key), encodeSession(session), this.#ttl(session)));
     return { session, extended: extended !== undefined };
   }
 
@@ -214,9 +196,10 @@ export class SessionStore {
     return true;
   }
 
-  async #load(key: string): Promise<SessionRecord | null> {
-    const [session = null] = await this.#app.db.query(findSession, [bytesOf(key)]);
-    const cached = session ? encode(session) : ENDED;
+  async #load(key: string, cacheAbsence: boolean): Promise<SessionRecord | null> {
+    const [session = null] = await this.#app.db.query(findSession, [bytesOfKey(key)]);
+    if (session === null && !cacheAbsence) return null;
+    const cached = session ? encodeSession(session) : ENDED;
     this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), cached, 'PX', session ? this.#ttl(session) : ABSENT_TTL_MS, 'NX'));
     return session;
   }
@@ -238,7 +221,7 @@ export class SessionStore {
       .catch((err: unknown) =>
         log.debug({ err }, 'the end of sessions could not be published; processes find it at their next check of open connections'),
       );
-    await this.#app.tx((tx) => run(tx, build.deleteFrom('sessions').where('key', 'in', keys.map(bytesOf))));
+    await this.#app.tx((tx) => run(tx, build.deleteFrom('sessions').where('key', 'in', keys.map(bytesOfKey))));
     for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), ENDED, 'PX', ENDED_TTL_MS));
   }
 

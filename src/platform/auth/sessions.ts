@@ -3,9 +3,12 @@ import Keygrip from 'keygrip';
 import type Koa from 'koa';
 import koaSession from 'koa-session';
 import { constantTimeEqual } from '#lib/constant-time-equal.ts';
+import { fail, type HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
-import { isExtensionDue, isRestricted, type SessionRecord, SessionStore } from './session-store.ts';
+import { originOf } from './origin.ts';
+import { isExtensionDue, isRestricted, SESSION_TOKEN_PREFIX, type SessionRecord, sessionKeyOf } from './session-record.ts';
+import { SessionStore } from './session-store.ts';
 
 /** Middleware that reads the session of a request. */
 export type SessionMiddleware = (ctx: Koa.Context, next: () => Promise<void>) => Promise<void>;
@@ -43,6 +46,30 @@ export function sessionIdOf(ctx: Koa.Context): string | null {
   return sessionOf(ctx) === null ? null : ctx.state.sessionId;
 }
 
+/** Returns the key of the request's session, or null. */
+export function requestSessionKey(ctx: Koa.Context): string | null {
+  const id = sessionIdOf(ctx);
+  return id === null ? null : sessionKeyOf(id);
+}
+
+/** Returns whether a request sends a Bearer token. The request's cookie does not count then. */
+export const hasBearer = (ctx: Koa.Context): boolean => /^Bearer\b/i.test(ctx.get('Authorization'));
+
+/** Returns the session token that a request sends, valid or not; null when it sends none. */
+export function sessionTokenOf(ctx: Koa.Context): string | null {
+  const token = /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Authorization'))?.[1];
+  return token?.startsWith(SESSION_TOKEN_PREFIX) ? token : null;
+}
+
+/** Returns the error for a request without a session to a route that requires one. */
+export const sessionRequired = (ctx: Koa.Context): HttpError =>
+  fail(
+    401,
+    hasBearer(ctx)
+      ? 'Authorization must be a session token that has not ended, sent from the origin that requested it'
+      : 'a session is required, sign in first',
+  );
+
 /** Sets the cookie of a new session and ends the request's previous session. */
 export async function startSession(ctx: Koa.Context, id: string, session: SessionRecord): Promise<void> {
   ctx.state.sessionId = id;
@@ -54,27 +81,31 @@ export async function startSession(ctx: Koa.Context, id: string, session: Sessio
   await fresh.regenerate();
 }
 
-/** Ends the request's session and clears its cookie. */
-export async function endSession(ctx: Koa.Context): Promise<void> {
+/** Ends the request's session, and clears its cookie if it has one. */
+export async function endSession(app: App, ctx: Koa.Context): Promise<void> {
+  const token = sessionTokenOf(ctx);
+  if (token !== null) return await new SessionStore(app).end(token);
   const session: KoaSession = ctx.session;
   ctx.session = null;
   ctx.state.session = null;
   await session.manuallyCommit();
 }
 
+/** The session of a WebSocket. */
+export interface SocketSession {
+  readonly wallet: string;
+  readonly sessionKey: string;
+}
+
 /**
- * Returns the wallet and the secret id of the session of a WebSocket upgrade request; null without a session, and for a restricted session. An upgrade request does not pass
- * through Koa's middleware, so this function runs the session middleware for it.
+ * Returns the session of a WebSocket upgrade request; null without a session, and for a restricted session. An upgrade request does not pass through
+ * Koa's middleware, so this function runs the session middleware for it.
  */
-export async function sessionOfUpgrade(
-  koa: Koa,
-  sessions: SessionMiddleware,
-  request: IncomingMessage,
-): Promise<{ wallet: string; sessionId: string } | null> {
+export async function sessionOfUpgrade(koa: Koa, sessions: SessionMiddleware, request: IncomingMessage): Promise<SocketSession | null> {
   const ctx = koa.createContext(request, new ServerResponse(request));
   await sessions(ctx, async () => undefined);
-  const [wallet, sessionId] = [walletOf(ctx), sessionIdOf(ctx)];
-  return wallet === null || sessionId === null || isRestricted(sessionId) ? null : { wallet, sessionId };
+  const [wallet, sessionKey] = [walletOf(ctx), requestSessionKey(ctx)];
+  return wallet === null || sessionKey === null || isRestrictedSession(ctx) ? null : { wallet, sessionKey };
 }
 
 /**
@@ -126,8 +157,9 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
     return signer;
   }
 
-  /** Returns the session id in the cookie, or '' when no session key signed it. */
+  /** Returns the session id in the cookie, or '' when no session key signed it, or when the request sends a Bearer token. */
   function readCookie(ctx: Koa.Context): string {
+    if (hasBearer(ctx)) return '';
     const id = ctx.cookies.get(name, { signed: false });
     const signature = ctx.cookies.get(`${name}.sig`, { signed: false });
     if (!id || !signature) return '';
@@ -137,9 +169,17 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
     return ctx.state.sessionId;
   }
 
+  /** Reads the session of a session token. A session that is bound to an origin counts only for requests of this origin. */
+  async function readToken(ctx: Koa.Context, token: string): Promise<void> {
+    const session = await store.findByToken(token);
+    if (session?.transport !== 'bearer' || (session.origin !== null && session.origin !== originOf(app.config, ctx.headers))) return;
+    ctx.state.sessionId = token;
+    ctx.state.session = session;
+  }
+
   /**
    * Extends the session when an extension is due. While PostgreSQL is down, the session stays valid without an extension.
-   * @returns whether this call extended the session
+   * @returns whether this call made the session expire later
    */
   async function extend(ctx: Koa.Context, id: string, session: SessionRecord): Promise<boolean> {
     const now = app.clock.now().getTime();
@@ -147,7 +187,7 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
     try {
       const outcome = await store.extend(id);
       ctx.state.session = outcome?.session ?? null;
-      return outcome?.extended ?? false;
+      return outcome?.extended === true && outcome.session.expiresAt > session.expiresAt;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       extendFrom = now + EXTENSION_RETRY_MS;
@@ -180,11 +220,13 @@ function createSessions(app: App, koa: Koa): SessionMiddleware {
     // A proxy may terminate TLS, so `PUBLIC_URL` decides whether cookies are secure, not the connection.
     if (secure) ctx.cookies.secure = true;
     return load(ctx, async () => {
+      const token = sessionTokenOf(ctx);
+      if (token !== null) await readToken(ctx, token);
       const session = sessionOf(ctx);
       if (session) {
         const id: string = ctx.state.sessionId;
         const extended = await extend(ctx, id, session);
-        if (extended || ctx.state.signedByOldKey) sendCookie(ctx, id);
+        if (session.transport === 'cookie' && (extended || ctx.state.signedByOldKey)) sendCookie(ctx, id);
       }
       await next();
     });

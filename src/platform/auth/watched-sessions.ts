@@ -1,5 +1,5 @@
 import { type App, perApp } from '#platform/app.ts';
-import { endedSessionsChannel, SessionStore, sessionKeyOf } from './session-store.ts';
+import { endedSessionsChannel, SessionStore } from './session-store.ts';
 
 /** Interval at which the process looks for sessions that have expired, ms. */
 const CHECK_MS = 500;
@@ -10,7 +10,8 @@ const MAX_CONCURRENT_READS = 20;
 
 /** A session with open connections in this process. */
 interface WatchedSession {
-  readonly id: string;
+  /** Key of the session in the store. */
+  readonly key: string;
   /** Time at which the session expires if no request extends it, ms since 1970; infinity before the session is read. */
   expiresAt: number;
   /** The functions that end the connections. */
@@ -21,7 +22,6 @@ interface WatchedSession {
 class WatchedSessions {
   readonly #app: App;
   readonly #store: SessionStore;
-  /** Key: the key of the session in the store. */
   readonly #sessions = new Map<string, WatchedSession>();
   #isStarted = false;
   #isChecking = false;
@@ -33,10 +33,9 @@ class WatchedSessions {
     this.#store = new SessionStore(app);
   }
 
-  watch(id: string, end: () => void): () => void {
+  watch(key: string, end: () => void): () => void {
     this.#start();
-    const key = sessionKeyOf(id);
-    const session = this.#sessions.get(key) ?? { id, expiresAt: Number.POSITIVE_INFINITY, ends: new Set() };
+    const session = this.#sessions.get(key) ?? { key, expiresAt: Number.POSITIVE_INFINITY, ends: new Set() };
     this.#sessions.set(key, session);
     session.ends.add(end);
     // Reads the session again, because it may have ended since its request was authenticated.
@@ -94,8 +93,8 @@ class WatchedSessions {
     const rest = sessions.values();
     const readNext = async () => {
       for (const session of rest) {
-        const found = await this.#store.find(session.id);
-        if (found === null) this.#end(sessionKeyOf(session.id));
+        const found = await this.#store.findByKey(session.key);
+        if (found === null) this.#end(session.key);
         else session.expiresAt = found.expiresAt;
       }
     };
@@ -114,8 +113,8 @@ const watchedSessions = perApp((app) => new WatchedSessions(app));
 /**
  * Ends a connection when its session ends: within a second after a sign-out, a ban, the end of the session by its wallet, or its expiry. While Redis
  * cannot be reached, the connection stays open.
- * @param id id of the session
+ * @param key key of the session; see `sessionKeyOf`
  * @param end ends the connection; called at most once
  * @returns a function that stops the watch; call it when the connection is closed
  */
-export const watchSession = (app: App, id: string, end: () => void): (() => void) => app.state(watchedSessions).watch(id, end);
+export const watchSession = (app: App, key: string, end: () => void): (() => void) => app.state(watchedSessions).watch(key, end);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { purgeExpiredAuth } from '#areas/auth';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { WAITING } from '#test/support/locks.ts';
 import { countRows, sessionKeys } from '#test/support/sign-in.ts';
 import { cookiesOf, requestNonce, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
@@ -76,9 +77,11 @@ test('a session expires after thirty days, even when it is used', async () => {
   await pass(6 * DAY - 10 * MINUTE);
   const last = await stateOf(me);
   expect(Date.parse(last.expiresAt) - Date.parse(createdAt)).toBe(30 * DAY);
-  // The session is at its maximum lifetime, so nothing is written.
+  // The session is at its maximum lifetime, so its use is recorded, but it does not expire later.
   await pass(2 * MINUTE);
-  expect(await stateOf(me)).toEqual({ ...last, cookies: 0 });
+  const recorded = await stateOf(me);
+  expect(recorded).toEqual({ ...last, lastExtendedAt: recorded.lastExtendedAt, cookies: 0 });
+  expect(Date.parse(recorded.lastExtendedAt) - Date.parse(last.lastExtendedAt)).toBeGreaterThanOrEqual(2 * MINUTE);
   await pass(9 * MINUTE);
   expect((await me.fetch('/me')).status).toBe(401);
 });
@@ -90,7 +93,7 @@ test('an in-flight extension does not restore a session after sign-out', async (
   let extending: Promise<Response> | undefined;
   let leaving: Promise<Response> | undefined;
   const waiting = async (n: number) => {
-    const sql = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const sql = WAITING;
     while (((await other.app.db.query<{ n: number }>({ text: sql }))[0]?.n ?? 0) < n) await new Promise((resolve) => setTimeout(resolve, 10));
   };
   // Holds the row lock: the extension waits first, the sign-out behind it.

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 
 let server: TestServer;
 beforeAll(async () => {
@@ -32,13 +33,25 @@ test.each(['/docs', '/docs/'])('%s is a page that loads all of its parts from th
   const html = await response.text();
   expect(html).not.toMatch(/<script>|<style|\son\w+=|\sstyle=|https?:/);
   const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
-  expect(parts.length).toBe(4);
+  expect(parts.length).toBe(6);
   for (const part of parts) {
     const asset = await fetch(`${server.url}${part}`);
     expect([part, asset.status]).toEqual([part, 200]);
     expect(asset.headers.get('Content-Type')).toMatch(/^(?:text\/(?:css|javascript)|image\/png)/);
     // An unread body would keep its connection open, and the open connection would keep this process alive.
     await asset.body?.cancel();
+  }
+});
+
+test('in production the documentation has neither the button that signs a new wallet in nor its script', async () => {
+  const production = await startTestServer([], {
+    env: { ...PRODUCTION, DATABASE_URL: 'postgresql://127.0.0.1:1/none' },
+  });
+  try {
+    expect(await (await fetch(`${production.url}/docs`)).text()).not.toContain('sign-in');
+    for (const file of ['sign-in.js', 'sign-in.css']) expect((await fetch(`${production.url}/docs/${file}`)).status).toBe(404);
+  } finally {
+    await production.close();
   }
 });
 

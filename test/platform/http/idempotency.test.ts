@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { asOwner } from '#test/support/database.ts';
 import { createRouteClient } from '#test/support/http/client.ts';
 import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
 
@@ -39,7 +40,7 @@ const [things, adminThings] = routes;
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer(routes);
-  await server.app.tx((tx) => tx.query(createEffects));
+  await asOwner(server.app, (tx) => tx.query(createEffects));
 });
 afterAll(() => server.close());
 

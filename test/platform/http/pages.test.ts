@@ -6,6 +6,7 @@ import { Html, html } from '#platform/http/pages/html.ts';
 import { asksForPage, PAGE, pageUrl, replyPage } from '#platform/http/pages/page.ts';
 import { jsonOrPage, reply, route } from '#platform/http/route.ts';
 import { startTestServer, type TestServer } from '#test/support/http/framework.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 
 const HOSTILE = `</title><script>alert(1)</script>"'&`;
 const show = (name: string) => ({ title: name, description: name, body: html`<p title="${name}">${name}</p>` });
@@ -141,13 +142,6 @@ test('HTML values are not escaped twice, and null is nothing', () => {
 });
 
 describe('FRONTEND_URL', () => {
-  const PRODUCTION = {
-    NODE_ENV: 'production',
-    PUBLIC_URL: 'https://api.example',
-    SESSION_KEYS: 'k'.repeat(32),
-    RECEIPT_KEY: Buffer.alloc(32, 1).toString('base64'),
-  };
-
   test('is where links for people lead; without it they lead to the service', () => {
     expect(pageUrl(readConfig({ PUBLIC_URL: 'https://api.example' }), '/link/x')).toBe('https://api.example/link/x');
     expect(pageUrl(readConfig({ PUBLIC_URL: 'https://api.example', FRONTEND_URL: 'https://play.example/app/' }), '/link/x')).toBe(

@@ -5,6 +5,7 @@ import { fail } from '#lib/errors.ts';
 import { readQuery } from '#platform/http/query.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
 import { readResponse, sendRaw, startTestServer, type TestServer } from '#test/support/http/framework.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 
 const Text = z.object({ text: z.string() });
 
@@ -246,13 +247,7 @@ test.each(['/undeclared-status', '/undeclared-error', '/wrong-shape'])(
 
 test('a response that the route does not declare is sent in production', async () => {
   const production = await startTestServer(routes, {
-    env: {
-      NODE_ENV: 'production',
-      SESSION_KEYS: 'k'.repeat(40),
-      RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
-      MEDIA_FOLDER: '/var/lib/coinop/media',
-      DATABASE_URL: 'postgresql://127.0.0.1:1/none',
-    },
+    env: { ...PRODUCTION, DATABASE_URL: 'postgresql://127.0.0.1:1/none' },
   });
   try {
     expect((await fetch(`${production.url}/undeclared-error`)).status).toBe(409);

@@ -14,33 +14,25 @@ import { openApi } from './document.ts';
 
 const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-const PAGE = `<!doctype html>
+/**
+ * Returns the page of the documentation.
+ * @param signIn whether the page has the bar with which a developer signs in
+ */
+const page = (signIn: boolean): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Coinop API</title>
-    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="stylesheet" href="/docs/swagger-ui.css">${signIn ? '\n    <link rel="stylesheet" href="/docs/sign-in.css">' : ''}
     <link rel="icon" type="image/png" href="/docs/favicon-32x32.png" sizes="32x32">
   </head>
   <body>
     <div id="swagger-ui"></div>
     <script src="/docs/swagger-ui-bundle.js"></script>
-    <script src="/docs/start.js"></script>
+    <script src="/docs/start.js"></script>${signIn ? '\n    <script src="/docs/sign-in.js" type="module"></script>' : ''}
   </body>
 </html>
-`;
-
-const START = `SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  docExpansion: 'none',
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: true,
-  filter: true,
-  validatorUrl: null,
-});
 `;
 
 /** The bytes of a resource, plain and gzipped. */
@@ -59,18 +51,28 @@ interface Resource {
 }
 
 const asset = (name: string, type: string): Resource => ({ type, load: () => readFile(join(swagger, name)) });
+const own = (name: string, type: string): Resource => ({ type, load: () => readFile(join(import.meta.dirname, 'page', name)) });
 
-/** Koa middleware: serves the OpenAPI document at `/openapi.json`, and Swagger UI with all of its files at `/docs`. */
+/**
+ * Koa middleware: serves the OpenAPI document at `/openapi.json`, and Swagger UI with all of its files at `/docs`. Outside production the page can sign a
+ * new wallet in.
+ */
 export function docs(app: App, routes: readonly AnyRoute[]): Koa.Middleware {
+  const isDevelopment = !app.config.production;
+  const html: Resource = { type: 'text/html', isPage: true, load: async () => page(isDevelopment) };
   const resources = new Map<string, Resource>([
     ['/openapi.json', { type: 'application/json', load: async () => JSON.stringify(openApi(app.config, routes)) }],
-    ['/docs', { type: 'text/html', isPage: true, load: async () => PAGE }],
-    ['/docs/', { type: 'text/html', isPage: true, load: async () => PAGE }],
-    ['/docs/start.js', { type: 'text/javascript', load: async () => START }],
+    ['/docs', html],
+    ['/docs/', html],
+    ['/docs/start.js', own('start.js', 'text/javascript')],
     ['/docs/swagger-ui.css', asset('swagger-ui.css', 'text/css')],
     ['/docs/swagger-ui-bundle.js', asset('swagger-ui-bundle.js', 'text/javascript')],
     ['/docs/favicon-32x32.png', asset('favicon-32x32.png', 'image/png')],
   ]);
+  if (isDevelopment) {
+    resources.set('/docs/sign-in.js', own('sign-in.js', 'text/javascript'));
+    resources.set('/docs/sign-in.css', own('sign-in.css', 'text/css'));
+  }
   const files = new Map<Resource, Promise<EncodedFile>>();
   const secure = pageHeaders(app.config, { inlineStyles: false });
 

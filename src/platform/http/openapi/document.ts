@@ -4,9 +4,9 @@ import type { Config } from '#config';
 import packageJson from '#package.json' with { type: 'json' };
 import { usesStandardWebhooks } from '#platform/webhooks/signature.ts';
 import { MAX_JSON_BYTES } from '../body.ts';
-import { ERRORS, ErrorBody } from '../error-statuses.ts';
+import { ActionErrorBody, ERRORS, ErrorBody } from '../error-statuses.ts';
 import { type AnyRoute, credentialsOf, errorStatusesOf, isStream, type Stream } from '../route.ts';
-import { exampleOf } from './examples.ts';
+import { descriptionOf, exampleOf } from './examples.ts';
 import { securityOf, securitySchemes } from './security.ts';
 import { TAGS, tagOf } from './tags.ts';
 
@@ -14,6 +14,7 @@ import { TAGS, tagOf } from './tags.ts';
 export type OpenApi = ReturnType<typeof createDocument>;
 
 const JSON_TYPE = 'application/json';
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const SUCCESS: Record<number, string> = {
   200: 'OK',
   201: 'Created',
@@ -56,7 +57,8 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
       title: 'Coinop',
       version: packageJson.version,
       description:
-        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC. Token amounts are decimal strings of base units. Integers are between −(2^53 − 1) and 2^53 − 1, so that every JSON parser reads them exactly. Every error is `{ "error": "…" }`.',
+        'The backend of an on-chain arcade on Solana. Times are ISO 8601 in UTC. Token amounts are decimal strings of base units. Integers are between −(2^53 − 1) and 2^53 − 1, so that every JSON parser reads them exactly. A deprecated endpoint stays; its responses have the header `Deprecation`. Every error is `{ "error": "…" }` (below `/actions` it is `{ "message": "…" }`, as the specification of Solana Actions demands) with one sentence:\n\n' +
+        errorTable(),
     },
     servers: [{ url: '/' }, { url: config.publicUrl.origin, description: 'The public URL.' }],
     tags: TAGS.filter((tag) => routes.some((route) => tagOf(route.path) === tag.name)).map(({ name, description }) => ({ name, description })),
@@ -64,6 +66,7 @@ export function openApi(config: Config, routes: readonly AnyRoute[]): OpenApi {
     components: { securitySchemes: securitySchemes(config) },
   });
   addExamples(document);
+  describeParameters(document);
   removeSafeBounds(document);
   return document;
 }
@@ -90,6 +93,7 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
     tags: [tagOf(route.path)],
     summary: route.summary,
     ...(route.description === undefined ? {} : { description: route.description }),
+    ...(route.deprecatedSince === undefined ? {} : { deprecated: true }),
     security: securityOf(route.auth),
     requestParams: { ...(path ? { path } : {}), ...(query ? { query } : {}) },
     parameters: headerNames.map((name) => ({
@@ -104,7 +108,9 @@ function operation(route: AnyRoute, versioned: boolean): ZodOpenApiOperationObje
       ...Object.fromEntries(Object.keys(route.returns).map((status) => [status, success(route, Number(status), versioned)])),
       ...(route.cache ? { 304: { description: SUCCESS[304] ?? '', headers: { ETag: HEADERS.ETag } } } : {}),
       ...Object.fromEntries(
-        errorStatusesOf(route).flatMap((status) => (status in route.returns ? [] : [[status, ERROR_RESPONSES.get(String(status))]])),
+        errorStatusesOf(route).flatMap((status) =>
+          status in route.returns ? [] : [[status, (route.isAction ? ACTION_ERRORS : ERROR_RESPONSES).get(String(status))]],
+        ),
       ),
     },
   };
@@ -158,18 +164,44 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
 /** Returns the schema of a stream: a string for text, and an empty schema for bytes, as OpenAPI 3.1 requires. */
 const streamSchema = ({ stream }: Stream) => (/^text\/|json/.test(stream) ? { type: 'string' as const } : {});
 
-/** One response component per error status, shared by all routes. */
-const ERROR_RESPONSES: ReadonlyMap<string, ZodOpenApiResponseObject> = new Map(
-  Object.entries(ERRORS).map(([status, { id, meaning, example }]) => [
-    status,
-    {
-      id,
-      description: meaning,
-      ...(status === '429' || status === '503' ? { headers: { 'Retry-After': HEADERS['Retry-After'] } } : {}),
-      content: { [JSON_TYPE]: { schema: ErrorBody, example: { error: example } } },
-    },
-  ]),
-);
+/** Creates one response component per error status, shared by all routes whose errors have the same body. */
+const errorResponses = (prefix: string, body: z.ZodType, example: (sentence: string) => object): ReadonlyMap<string, ZodOpenApiResponseObject> =>
+  new Map(
+    Object.entries(ERRORS).map(([status, { id, meaning, example: sentence }]) => [
+      status,
+      {
+        id: `${prefix}${id}`,
+        description: meaning,
+        ...(status === '429' || status === '503' ? { headers: { 'Retry-After': HEADERS['Retry-After'] } } : {}),
+        content: { [JSON_TYPE]: { schema: body, example: example(sentence) } },
+      },
+    ]),
+  );
+const ERROR_RESPONSES = errorResponses('', ErrorBody, (error) => ({ error }));
+const ACTION_ERRORS = errorResponses('Action', ActionErrorBody, (message) => ({ message }));
+
+/** Returns a table of the error statuses, so that the operations need not repeat the meaning and an example of each. */
+const errorTable = (): string =>
+  ['| status | meaning | example of the sentence |', '| --- | --- | --- |']
+    .concat(Object.entries(ERRORS).map(([status, { meaning, example }]) => `| ${status} | ${meaning} | ${example} |`))
+    .join('\n');
+
+/**
+ * Adds to a parameter the description of its schema if it has none of its own, because viewers show only that of the parameter, and to a parameter in the
+ * path an example.
+ */
+function describeParameters(document: OpenApi): void {
+  const components = document.components?.schemas ?? {};
+  for (const item of Object.values(document.paths ?? {})) {
+    for (const method of METHODS) {
+      for (const parameter of item[method]?.parameters ?? []) {
+        if (!('in' in parameter)) continue;
+        parameter.description ??= descriptionOf(parameter.schema, components);
+        if (parameter.in === 'path') parameter.example ??= exampleOf(parameter.schema, components, false);
+      }
+    }
+  }
+}
 
 /** Adds an example to every JSON request body and JSON response. Each example is made from the examples in the schemas. */
 function addExamples(document: OpenApi): void {
@@ -179,7 +211,7 @@ function addExamples(document: OpenApi): void {
     if (media && media.example === undefined) media.example = exampleOf(media.schema, components, optional);
   };
   for (const item of Object.values(document.paths ?? {})) {
-    for (const method of ['get', 'post', 'put', 'patch', 'delete'] as const) {
+    for (const method of METHODS) {
       const { requestBody, responses = {} } = item[method] ?? {};
       if (requestBody && 'content' in requestBody) fill(requestBody.content, false);
       for (const response of Object.values(responses)) if ('content' in response) fill(response.content, true);

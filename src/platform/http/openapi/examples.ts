@@ -1,6 +1,7 @@
 /** The keywords of a JSON schema that `exampleOf` uses. */
 interface Schema {
   readonly $ref?: string;
+  readonly description?: string;
   readonly example?: unknown;
   readonly examples?: readonly unknown[];
   readonly const?: unknown;
@@ -65,6 +66,12 @@ export function exampleOf(schema: unknown, components: Readonly<Record<string, u
     const found = components[ref.slice(ref.lastIndexOf('/') + 1)];
     return isSchema(found) ? found : {};
   }
+}
+
+/** Returns the description of a schema, or else that of the component that the schema names; '' without one. */
+export function descriptionOf(schema: unknown, components: Readonly<Record<string, unknown>>): string {
+  if (!isSchema(schema)) return '';
+  return schema.description ?? descriptionOf(components[schema.$ref?.split('/').at(-1) ?? ''], components);
 }
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;

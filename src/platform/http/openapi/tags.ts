@@ -23,6 +23,11 @@ export const TAGS: readonly { readonly name: string; readonly description: strin
   { name: 'Events', description: 'The event stream and burn events.', words: ['events', 'me/burns'] },
   { name: 'Social', description: 'Sharing, clips, and events from social networks.', words: ['social', 'clip', 'clips', 'integrations'] },
   { name: 'Pages', description: 'HTML pages for people. A front end at `FRONTEND_URL` replaces them.', words: ['', 'link', 'share'] },
+  {
+    name: 'Actions',
+    description: 'Solana Actions: claims and tickets from wallets and pages of any origin, without a session.',
+    words: ['actions', 'actions.json'],
+  },
   { name: 'Configuration', description: 'The public configuration of points and rewards.', words: ['config'] },
   { name: 'Utility', description: 'Prices, names, health, payment webhooks.', words: ['price', 'wallet', 'healthz', 'readyz', 'webhooks'] },
   { name: 'Admin', description: 'Operations with an admin token. Every action is in the audit log.', words: ['admin'] },
