@@ -41,6 +41,8 @@ export interface Chain {
   latest(): Promise<Block>;
   /** Returns a transaction; null when the node does not have it. */
   transaction(signature: string): Promise<ChainTransaction | null>;
+  /** Returns the signatures of the transactions that name an address, latest first: at most `limit`, older than `before`. */
+  history(address: string, page: { readonly limit: number; readonly before: string | undefined }): Promise<string[]>;
   /** Returns the slot of the first block that the node still has. */
   firstBlock(): Promise<number>;
 }
@@ -53,6 +55,7 @@ const MAX_DATA = 6_000;
 const Slot = z.int().min(0);
 const AccountShape = z.object({ owner: z.string(), data: z.tuple([z.string(), z.literal('base64')]) });
 const Accounts = z.object({ value: z.array(AccountShape.nullable()) });
+const History = z.array(z.object({ signature: z.string() }));
 const BlockShape = z.object({ blockhash: z.string(), blockTime: z.int() });
 const Index = z.int().min(0);
 const TransactionShape = z.object({
@@ -114,6 +117,10 @@ export function openChain(rpc: RpcSource): Chain {
       const options = { ...final, encoding: 'json', maxSupportedTransactionVersion: 1 };
       const found = await call('getTransaction', [signature, options], TransactionShape.nullable());
       return found && decode(found);
+    },
+    async history(address, { limit, before }) {
+      const found = await call('getSignaturesForAddress', [address, { ...final, limit, ...(before === undefined ? {} : { before }) }], History);
+      return found.map(({ signature }) => signature);
     },
     firstBlock: () => call('getFirstAvailableBlock', [], Slot),
   };

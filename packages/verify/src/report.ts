@@ -17,6 +17,9 @@ export interface Step {
   readonly detail: string;
 }
 
+/** Called with each step of a verification when its check ends. A program can show the step before the verification ends. */
+export type OnStep = (step: Step) => void;
+
 /** Thrown when a check fails and ends the verification. */
 export class Lie extends Error {
   readonly check: string;
@@ -39,15 +42,20 @@ export class Unknown extends Error {
 export class Report {
   readonly steps: Step[] = [];
   readonly onTheHousesWord: string[] = [];
+  readonly #onStep: OnStep | undefined;
+
+  constructor(onStep?: OnStep) {
+    this.#onStep = onStep;
+  }
 
   holds(check: string, detail: string): void {
-    this.steps.push({ check, outcome: 'true', detail });
+    this.#add({ check, outcome: 'true', detail });
   }
   unknown(check: string, detail: string): void {
-    this.steps.push({ check, outcome: 'unknown', detail });
+    this.#add({ check, outcome: 'unknown', detail });
   }
   late(check: string, detail: string): void {
-    this.steps.push({ check, outcome: 'late', detail });
+    this.#add({ check, outcome: 'late', detail });
   }
   word(value: string): void {
     this.onTheHousesWord.push(value);
@@ -55,9 +63,14 @@ export class Report {
 
   /** Records the error that ended the verification. @throws any other error */
   ended(error: unknown): void {
-    if (error instanceof Lie) this.steps.push({ check: error.check, outcome: 'false', detail: error.message });
+    if (error instanceof Lie) this.#add({ check: error.check, outcome: 'false', detail: error.message });
     else if (error instanceof Unknown) this.unknown(error.check, error.message);
     else throw error;
+  }
+
+  #add(step: Step): void {
+    this.steps.push(step);
+    this.#onStep?.(step);
   }
 
   get verdict(): Verdict {

@@ -15,7 +15,7 @@ import { checkKeptClose, checkReceipts, checkRules, checkSignatures, drawsNamedB
 import { houseOfAudit, openHouse, parseEntries } from './house.ts';
 import type { Context, KnownRound, RoundResult } from './known.ts';
 import { KNOWN_PROGRAM } from './known-program.ts';
-import { demand, Lie, Report, type Step, Unknown, type Verdict } from './report.ts';
+import { demand, Lie, type OnStep, Report, type Step, Unknown, type Verdict } from './report.ts';
 import { DRAND_URLS, type HttpSource, httpSource, mirrors, type RpcSource, rpcSource } from './sources.ts';
 
 /** Values that the user of the verifier knows from another source. The verifier takes a value on the house's word if the value is neither pinned nor built in. */
@@ -51,6 +51,7 @@ export interface VerifyOptions extends KeptStatements {
   readonly now?: (() => number) | undefined;
   /** Waits for a node that is a little behind, before something counts as missing on the chain. */
   readonly wait?: ((ms: number) => Promise<void>) | undefined;
+  readonly onStep?: OnStep | undefined;
 }
 
 export interface Verification {
@@ -66,7 +67,7 @@ export interface Verification {
 
 /** Verifies a round. Never throws for what a house, a node or a beacon answers: the verdict says it. */
 export async function verifyRound(options: VerifyOptions): Promise<Verification> {
-  const report = new Report();
+  const report = new Report(options.onStep);
   const outcome: { isDevelopment: boolean; result: RoundResult | null } = { isDevelopment: false, result: null };
   try {
     const context = open(report, options);

@@ -4,7 +4,7 @@ import { concatBytes, fromHex, toHex } from '../../../src/lib/draw/bytes.ts';
 import { InputLogError, type InputSpan, readInputLog } from '../../../src/lib/replay/input-log.ts';
 import { type ReplayLimits, type ReplayVerdict, runReplay } from '../../../src/lib/replay/run.ts';
 import { meterSimulation, SIMULATION_LIMITS } from '../../../src/lib/replay/simulation.ts';
-import { Lie, Report, type Step, Unknown, type Verdict } from './report.ts';
+import { Lie, type OnStep, Report, type Step, Unknown, type Verdict } from './report.ts';
 import { parseJson } from './sources.ts';
 
 /** The document of `GET /arcade/score/{id}/replay`. Other fields may be present. */
@@ -36,6 +36,7 @@ export interface ScoreOptions {
   /** The module of the game as its author published it, before metering, if you have it. */
   readonly source?: Uint8Array<ArrayBuffer> | undefined;
   readonly fetch?: typeof globalThis.fetch;
+  readonly onStep?: OnStep | undefined;
 }
 
 /** The outcome of a verification. `score` is the computed score; null when it cannot be computed. */
@@ -50,7 +51,7 @@ export interface ScoreVerification {
  * Verifies a score from public data: downloads its replay and its simulation, and computes the score again (docs/replays.md). Runs in browsers and in Node.
  */
 export async function verifyScore(options: ScoreOptions): Promise<ScoreVerification> {
-  const report = new Report();
+  const report = new Report(options.onStep);
   let score: number | null = null;
   try {
     score = await computeScore(options, report);

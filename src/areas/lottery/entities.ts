@@ -251,6 +251,8 @@ export const TicketsTable = defineEntity({
      * checking: waits until the payment is finalized or can never land. confirmed: counts, and its entry exists. refused: does not count.
      */
     state: oneOf(...TICKET_STATES),
+    /** Whether the wallet requested the ticket. False: the service found its payment on the chain. */
+    requested: boolean().default(true),
     /** Whether the payment is finalized. The refusal of a finalized payment is permanent; otherwise the wallet can request the ticket again. */
     found: boolean().default(false),
     /** Reason of the refusal, one sentence. */

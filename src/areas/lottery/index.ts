@@ -1,14 +1,22 @@
 /** The public API of the lottery: rounds of both kinds, their entries, draws and prizes. */
-export { reportDraws } from './draws/account.ts';
+export { readDraws } from './draws/account.ts';
+export { CLOCK, clockTime } from './draws/clock.ts';
 export { ACCEPTED_ENTRY, type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from './entries.ts';
 export { type EntryBalance, type RuleRefusal, readBalanceOf, readEntryBalance, refusedWallets } from './entry-rules.ts';
 export { checkTicket, sweepTickets } from './legacy/check.ts';
+export { findTicketPayments } from './legacy/found-payments.ts';
+export { buildTicketPurchase, readTicketOffer, type TicketOffer } from './legacy/purchase.ts';
 export { advanceRound, sweepRounds } from './lifecycle/advance.ts';
 export { drawCommitment } from './lifecycle/commitment.ts';
+export { describeRounds, describeTickets } from './lifecycle/job-description.ts';
 export { Receipt, receiptOf } from './receipts.ts';
-export { refreshDenyList } from './restrictions/deny-list.ts';
+export { parseDenyList, refreshDenyList } from './restrictions/deny-list.ts';
+export { readDenyListSource } from './restrictions/source.ts';
 export { CURRENT_CHAT_ROUND, listOpenChatRounds, MAX_OPEN_CHAT_ROUNDS } from './rows.ts';
 export { runScheduler } from './scheduler/run.ts';
+export { RoundPath } from './schemas.ts';
+export { readRoundSummary } from './social/summary.ts';
+export { readable, readDecimals } from './social/units.ts';
 export { EntryRuleTerms } from './terms.ts';
 export { lockTreasury, readObligations, readOutflowMarker } from './treasury.ts';
-export { storeBalances } from './treasury-gauges.ts';
+export { type Balance, readBalances, readStoredBalances, storeBalances } from './treasury-gauges.ts';

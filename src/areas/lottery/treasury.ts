@@ -2,7 +2,7 @@ import { type Currency, payoutBatch, sumOwedByTreasury } from '#areas/payouts';
 import type { App } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import type { Address } from '#platform/solana/primitives.ts';
+import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';
 import { type PendingSpend, pendingSpends } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 
@@ -54,14 +54,22 @@ export async function readOutflowMarker(app: App): Promise<OutflowMarker> {
  * Returns the treasury tokens that are not free, base units: tokens that are reserved for rounds, owed to wallets, or spent by other in-flight
  * transactions (for example for a reward epoch). Also counts tokens that left the treasury after `marker` was read, because the caller subtracts the
  * result from a balance that may still contain these tokens.
+ * @param isOwn whether an in-flight transaction is left out
  */
-export async function readObligations(app: App, db: Queryable, currency: Currency, marker: OutflowMarker): Promise<bigint> {
+export async function readObligations(
+  app: App,
+  db: Queryable,
+  currency: Currency,
+  marker: OutflowMarker,
+  isOwn: (spend: PendingSpend) => boolean = () => false,
+): Promise<bigint> {
   const [forRounds, owed, now] = await Promise.all([
     readReserved(db, currency),
     sumOwedByTreasury(db, currency, marker.at),
     readOutgoing(app, db, currency),
   ]);
-  const all = new Map([...marker.outgoing[currency], ...now].map(({ signature, amount }) => [signature, amount]));
+  const others = [...marker.outgoing[currency], ...now].filter((spend) => !isOwn(spend));
+  const all = new Map(others.map(({ signature, amount }) => [signature, amount]));
   return [...all.values()].reduce((sum, amount) => sum + amount, forRounds + owed);
 }
 
@@ -75,9 +83,12 @@ export async function readHoldings(app: App): Promise<Readonly<Record<Currency, 
   const treasury = app.chain.address('treasury');
   const addresses = (['usdc', 'reward'] as const).map((currency) => associatedTokenAddress(treasury, mintOf(app, currency)));
   const { accounts } = await app.chain.node.accounts(addresses, 'finalized');
-  const [usdc = 0n, reward = 0n] = accounts.map((account) => {
-    const tokens = decodeTokenAccount(account);
-    return tokens && !tokens.frozen && tokens.owner.equals(treasury) ? tokens.amount : 0n;
-  });
+  const [usdc = 0n, reward = 0n] = accounts.map((account) => holdingOf(account, treasury));
   return { usdc, reward };
+}
+
+/** Returns the base units in a token account of the treasury. An account that is missing, frozen or of another owner counts as 0. */
+export function holdingOf(account: FetchedAccount, treasury: Address): bigint {
+  const tokens = decodeTokenAccount(account);
+  return tokens && !tokens.frozen && tokens.owner.equals(treasury) ? tokens.amount : 0n;
 }

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { type Address, type FetchedAccount, newSigner } from '#platform/solana/primitives.ts';
-import { type AccountReader, epochAddress, readEpoch, vaultAddress } from '#tools/verify/epoch-chain.ts';
+import bs58 from 'bs58';
+import type { Account } from '#packages/verify/src/chain.ts';
+import { type AccountReader, epochAddress, readEpoch, vaultAddress } from '#packages/verify/src/epoch/chain.ts';
+import { newSigner } from '#platform/solana/primitives.ts';
 
-const key = (): Address => newSigner().publicKey;
+const key = (): string => newSigner().publicKey.toBase58();
 const program = key();
 const [authority, mint] = [key(), key()];
 const address = epochAddress(program, authority, mint, 7);
@@ -10,7 +12,7 @@ const vault = vaultAddress(address, mint);
 /** More leaves than a page has. */
 const amounts = Array.from({ length: 4_100 }, (_, i) => BigInt(i + 1));
 
-const account = (data: Buffer, owner = program): NonNullable<FetchedAccount> => ({ data, owner, lamports: 1 });
+const account = (data: Buffer, owner = program): Account => ({ data, owner });
 
 function epochData(claimed: bigint): Buffer {
   const data = Buffer.alloc(240);
@@ -27,15 +29,15 @@ function pageData(page: number, claims: readonly number[]): Buffer {
   data.write('CoinopPg', 'latin1');
   data.set([1], 8);
   data.writeUInt32LE(page, 12);
-  data.set(address.toBytes(), 16);
+  data.set(bs58.decode(address), 16);
   for (const claim of claims) data[48 + (claim >> 3)] = (data[48 + (claim >> 3)] ?? 0) | (1 << (claim & 7));
   return data;
 }
 
 /** Returns a reader of an epoch and its two pages. `claimed`: the claimed amount at each reading of the epoch. */
-function readerOf(claimed: bigint[], pages: readonly (FetchedAccount | null)[]): AccountReader {
+function readerOf(claimed: bigint[], pages: readonly (Account | null)[]): AccountReader {
   return async (addresses) => {
-    if (addresses[0]?.equals(address)) return [account(epochData(claimed.length > 1 ? (claimed.shift() ?? 0n) : (claimed[0] ?? 0n))), null];
+    if (addresses[0] === address) return [account(epochData(claimed.length > 1 ? (claimed.shift() ?? 0n) : (claimed[0] ?? 0n))), null];
     return addresses.map((_, i) => pages[i] ?? null);
   };
 }
@@ -59,7 +61,7 @@ test('the pages are read again when a claim arrives in between, and not for ever
 
 test('a page of another epoch, number or length, and a mark beyond the leaves, are refused', async () => {
   const foreign = pageData(0, []);
-  foreign.set(key().toBytes(), 16);
+  foreign.set(bs58.decode(key()), 16);
   const cases = [foreign, pageData(1, []), pageData(0, []).subarray(0, 500)];
   for (const data of cases) await expect(read(readerOf([0n], [account(data)]))).rejects.toThrow('page 0 of the claims is not a page of this epoch');
   await expect(read(readerOf([0n], [null, account(pageData(1, [4]))]))).rejects.toThrow('page 1 marks claim 4100, but there are 4100 leaves');

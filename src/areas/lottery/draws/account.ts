@@ -82,16 +82,3 @@ function mismatch(app: App, reason: string): HttpError {
   app.log.error({ reason }, 'no round can be started or committed until an operator corrects the draws account or the configuration');
   return unavailable(`rounds are not available: ${reason}`, RETRY_AFTER_SEC);
 }
-
-/**
- * Checks the draws program and the draws account at the start of a process, so that the log shows a wrong configuration at once. Never throws: each
- * round repeats the check.
- */
-export function reportDraws(app: App): void {
-  const { drawsProgramId, drawsAddress } = app.config.chain;
-  if (drawsProgramId === null || drawsAddress === null) {
-    app.log.warn('DRAWS_PROGRAM_ID or DRAWS_ADDRESS is not configured; no round can be started');
-    return;
-  }
-  readDraws(app).catch((err: unknown) => app.log.warn({ err }, 'the draws account is not verified; each start of a round repeats the check'));
-}

@@ -51,7 +51,7 @@ async function evaluateTransaction(app: App, { signature, wallet, parameters }: 
 }
 
 /** Type under which a contradiction of the RPC nodes about payments of tickets pauses these payments. */
-const PAYMENT_TYPE = 'ticket';
+export const PAYMENT_TYPE = 'ticket';
 
 /** Returns whether both RPC nodes state a finalized transaction, because a payment that only one node has may be on another fork. */
 async function isAgreed(app: App, { signature, slot, outcome }: FetchedTransaction): Promise<boolean> {

@@ -26,7 +26,8 @@ export interface Refund {
 export type PaymentEvaluation =
   /** The RPC node does not have the complete transaction yet. */
   | { readonly verdict: 'unavailable' }
-  | { readonly verdict: 'invalid'; readonly reason: string; readonly refunds: readonly Refund[] }
+  /** `isLate`: everything but the time of the payment is correct. */
+  | { readonly verdict: 'invalid'; readonly reason: string; readonly refunds: readonly Refund[]; readonly isLate: boolean }
   /** The transaction pays for the ticket. `refunds` are paid only if the round is closed or full. */
   | { readonly verdict: 'valid'; readonly at: string; readonly refunds: readonly Refund[] };
 
@@ -113,7 +114,7 @@ export function evaluatePayment(
 ): PaymentEvaluation {
   const { signature, blockTime, signers, instructions, outcome } = transaction;
   if (outcome === null || blockTime === null) return { verdict: 'unavailable' };
-  const refuse = (reason: string, refunds: readonly Refund[] = []): PaymentEvaluation => ({ verdict: 'invalid', reason, refunds });
+  const refuse = (reason: string, refunds: readonly Refund[] = []): PaymentEvaluation => ({ verdict: 'invalid', reason, refunds, isLate: false });
   if (outcome.failed) return refuse('the transaction failed');
   if (!signers.includes(wallet)) return refuse('the transaction must be signed by this wallet');
 
@@ -133,6 +134,19 @@ export function evaluatePayment(
   const memos = memosOf(instructions);
   if (memos.length !== 1 || memos[0] !== parameters.round) return refuse('the transaction must have exactly one memo: the id of this round', refunds);
   const paidAt = blockTime * 1_000;
-  if (paidAt >= millis(parameters.closesAt)) return refuse('the payment was made after the round’s closing time', refunds);
+  if (paidAt >= millis(parameters.closesAt)) {
+    return { verdict: 'invalid', reason: 'the payment was made after the round’s closing time', refunds, isLate: true };
+  }
   return { verdict: 'valid', at: instantOf(paidAt), refunds };
+}
+
+/**
+ * Returns the wallet that paid exactly the price of a ticket in a transaction, in time or late. Returns null for a transaction that pays in any other
+ * way, and while the RPC node does not have the complete transaction.
+ */
+export function ticketPayerOf(transaction: FetchedTransaction, parameters: LegacyParameters, accounts: TreasuryAccounts): string | null {
+  const [transfer] = transfersOf(transaction.instructions, accounts);
+  if (!transfer) return null;
+  const evaluation = evaluatePayment(transaction, transfer.authority, parameters, accounts);
+  return evaluation.verdict === 'valid' || (evaluation.verdict === 'invalid' && evaluation.isLate) ? transfer.authority : null;
 }

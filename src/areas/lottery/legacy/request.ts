@@ -5,7 +5,7 @@ import { fail, type HttpError, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
-import { statement } from '#platform/db/sql.ts';
+import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pollUntil } from '#platform/jobs/polling.ts';
 import { appendEntries, lockRound } from '../entries.ts';
@@ -32,14 +32,14 @@ export function refusalError(ticket: TicketRow): HttpError | null {
 }
 
 /** A legacy round for which a wallet requests a ticket. */
-interface RequestedRound {
+export interface RequestedRound {
   readonly id: string;
   readonly price: string;
   readonly parameters: RoundParameters;
   /** Whether the round is not frozen. Until then a ticket that was paid before the closing time is accepted, also after that time. */
   readonly isActive: boolean;
 }
-const selectRequested = statement<RequestedRound>(
+export const selectRequested = statement<RequestedRound>(
   'select_round_of_ticket_request',
   `select id::text, ticket_price::text as price, parameters, state = 'active' as "isActive"
    from rounds where id = $1 and kind = 'legacy' and parameters is not null`,
@@ -79,7 +79,13 @@ export async function requestTicket(
  * Returns the entry rule of a round, or the restriction of paid rounds, that refuses a wallet; null when there is none, and for a round that is frozen,
  * which takes no ticket anyway.
  */
-async function findBrokenRule(app: App, tx: Tx, round: RequestedRound, wallet: string, balance: EntryBalance | null): Promise<string | null> {
+export async function findBrokenRule(
+  app: App,
+  tx: Queryable,
+  round: RequestedRound,
+  wallet: string,
+  balance: EntryBalance | null,
+): Promise<string | null> {
   const { parameters, isActive, price } = round;
   if (!isActive) return null;
   const restriction = price === '0' ? null : await paymentRestriction(app, tx, wallet);
@@ -107,7 +113,7 @@ const countChecking = (wallet: string) =>
   build.selectFrom('tickets').select(sql<number>`count(*)::int`.as('n')).where('wallet', '=', wallet).where('state', '=', 'checking');
 
 /** Builds the insert of a ticket. Inserts and returns no row when the wallet has requested a ticket with this signature before. */
-const insertPaid = (ticket: { id: string; round: string; wallet: string; signature: string; broken_rule: string | null }) =>
+const insertPaid = (ticket: { id: string; round: string; wallet: string; signature: string; broken_rule: string | null; requested: boolean }) =>
   build
     .insertInto('tickets')
     .values({ ...ticket, state: 'checking' })
@@ -139,7 +145,7 @@ async function requestPaidTicket(
     throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
   const id = newId();
   const brokenRule = await findBrokenRule(app, tx, round, wallet, balance);
-  if ((await run(tx, insertPaid({ id, round: round.id, wallet, signature, broken_rule: brokenRule }))).length === 0) {
+  if ((await run(tx, insertPaid({ id, round: round.id, wallet, signature, broken_rule: brokenRule, requested: true }))).length === 0) {
     // A concurrent request has inserted the same ticket and committed.
     const first = await readTicketByPayment(tx, wallet, signature);
     if (!first) throw new Error(`the ticket for transaction ${signature} was not inserted and cannot be read`);
@@ -150,10 +156,11 @@ async function requestPaidTicket(
 }
 
 async function repeatRequest(app: App, tx: Tx, round: RequestedRound, known: TicketRow, balance: EntryBalance | null): Promise<string> {
-  const { id, state, entry, found, wallet } = known;
+  const { id, state, entry, requested, found, wallet } = known;
   const at = { Location: locationOf(known) };
   if (known.round !== round.id) throw fail(409, `the transaction is already used for a ticket of round ${known.round}`, at);
-  if (state === 'checking') return id;
+  // The wallet has not been told the number of a ticket that the service found itself.
+  if (state === 'checking' || (state === 'confirmed' && !requested)) return id;
   if (state === 'refused' && !found) {
     await run(tx, reopen(id, await findBrokenRule(app, tx, round, wallet, balance)));
     tx.enqueue(checkTicket, { ticket: id });
@@ -162,6 +169,26 @@ async function repeatRequest(app: App, tx: Tx, round: RequestedRound, known: Tic
   const refusal = refusalError(known);
   if (refusal) throw refusal;
   throw fail(409, `the transaction is already used for ticket ${entry?.index} of this round`, at);
+}
+
+/**
+ * Records the ticket of a payment that was found on the chain, as if the wallet had requested the ticket. Does nothing when the wallet has requested
+ * it. The job `checkTicket` then accepts the ticket, or refuses it and refunds the payment. The entry rules and the restrictions are checked now.
+ * @throws 503 when the balance that the rules require, or the deny list, is not known
+ */
+export async function recordPayment(
+  app: App,
+  tx: Tx,
+  round: RequestedRound,
+  wallet: string,
+  signature: string,
+  balance: EntryBalance | null,
+): Promise<void> {
+  if (await readTicketByPayment(tx, wallet, signature)) return;
+  const id = newId();
+  const brokenRule = await findBrokenRule(app, tx, round, wallet, balance);
+  const inserted = await run(tx, insertPaid({ id, round: round.id, wallet, signature, broken_rule: brokenRule, requested: false }));
+  if (inserted.length > 0) tx.enqueue(checkTicket, { ticket: id });
 }
 
 /** Returns the path of a ticket. */

@@ -18,9 +18,13 @@ import { LegacyResult, LegacyRoundTerms, TicketPath, TicketRequest, TicketView }
 /** Maximum time that a ticket request waits for the decision, ms. The header `Prefer: wait` can shorten this time. */
 const WAIT_MS = 20_000;
 
+/** Day since which the endpoints that the specification calls legacy are kept only for existing clients. */
+const LEGACY_SINCE = '2026-11-23';
+
 export const postRound = route({
   method: 'post',
   path: '/round',
+  deprecatedSince: LEGACY_SINCE,
   auth: 'session',
   summary: 'Open a legacy round',
   description:
@@ -43,6 +47,7 @@ export const postRound = route({
 export const getRound = route({
   method: 'get',
   path: '/round/{id}',
+  deprecatedSince: LEGACY_SINCE,
   auth: 'public',
   summary: 'A legacy round',
   params: RoundPath,
@@ -76,6 +81,7 @@ export const getRounds = route({
 export const postTicket = route({
   method: 'post',
   path: '/round/{id}/ticket',
+  deprecatedSince: LEGACY_SINCE,
   auth: 'session',
   summary: 'Request a ticket of a legacy round',
   description:
@@ -86,7 +92,8 @@ export const postTicket = route({
     'with the reason. Payments to the treasury in a refused transaction are refunded; see `refunds` of the ticket at `Location`. A ticket whose transaction is not ' +
     'found within 10 minutes is refused and can be requested again. A wallet that does not meet the entry rules of the round when it requests the ticket gets 403 with ' +
     'the rule, and its payment is refunded. The same applies to a paid ticket of a wallet that is on the deny list, that excluded itself (`/me/exclusion`), or that did not accept the current terms (`/me/terms`); ' +
-    'these three are checked again when the payment is found. To check the rules before it pays, a wallet can send the request without `transaction`: 403 with the rule, otherwise 400.',
+    'these three are checked again when the payment is found. The service also finds payments of exactly the price that no request names, and records their tickets. ' +
+    ' To check the rules before it pays, a wallet can send the request without `transaction`: 403 with the rule, otherwise 400.',
   params: RoundPath,
   body: TicketRequest,
   returns: { 201: TicketView, 202: TicketView },
@@ -123,6 +130,7 @@ export const getTicket = route({
 export const postFinalize = route({
   method: 'post',
   path: '/round/{id}/finalize',
+  deprecatedSince: LEGACY_SINCE,
   auth: 'session',
   summary: 'Close a legacy round for its draw',
   description:

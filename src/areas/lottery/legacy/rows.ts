@@ -11,6 +11,8 @@ export interface TicketRow {
   wallet: string;
   signature: string | null;
   state: TicketState;
+  /** Whether the wallet requested the ticket. False: the service found its payment on the chain. */
+  requested: boolean;
   found: boolean;
   reason: string | null;
   /** The entry rule or restriction that refused the wallet; null when there was none. */
@@ -22,7 +24,7 @@ export interface TicketRow {
   entry: AcceptedEntry | null;
 }
 
-const COLUMNS = `t.id::text, t.round::text, t.wallet, t.signature, t.state, t.found, t.reason, t.broken_rule as "brokenRule", t.refunds,
+const COLUMNS = `t.id::text, t.round::text, t.wallet, t.signature, t.state, t.requested, t.found, t.reason, t.broken_rule as "brokenRule", t.refunds,
   ${instant('t.created_at')} as "requestedAt", ${instant('t.decided_at')} as "decidedAt",
   (select ${ACCEPTED_ENTRY} from entries e join rounds r on r.id = e.round where e.id = t.id) as entry`;
 

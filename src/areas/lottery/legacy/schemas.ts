@@ -47,7 +47,7 @@ export const TicketRequest = z
   .meta({ id: 'TicketRequest', example: { transaction: SIGNATURE } });
 
 /** Identifies a ticket in a path. */
-export const TicketPath = z.object({ id: RoundId, ticketId: Id.meta({ description: 'The ticket’s id.' }) });
+export const TicketPath = z.object({ id: RoundId.meta({ description: 'The round’s id.' }), ticketId: Id.meta({ description: 'The ticket’s id.' }) });
 
 const Refund = z
   .strictObject({

@@ -47,6 +47,7 @@ export const drawCommitment: TransactionType = {
   priority: 'commitments',
   afterFailure: 'again',
   isGuarded: true,
+  maxLive: 3,
   candidatesFor,
   compose,
   simulationFailed: refused,

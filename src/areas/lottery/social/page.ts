@@ -3,7 +3,7 @@ import type { App } from '#platform/app.ts';
 import { type Html, html } from '#platform/http/pages/html.ts';
 import { replyPage } from '#platform/http/pages/page.ts';
 import type { SharedRound } from './rounds.ts';
-import { summaryOf } from './summary.ts';
+import { checkUrlOf, summaryOf } from './summary.ts';
 import type { Decimals } from './units.ts';
 import { readableTime } from './wording.ts';
 
@@ -36,6 +36,7 @@ function factsOf({ kind, status, prizes, entries, numbers, winningTicket, winner
 export async function replyRoundPage(app: App, ctx: Koa.Context, round: SharedRound, decimals: Decimals) {
   const summary = summaryOf(app.config, round, decimals);
   const { title, text, links, meta, verify, status } = summary;
+  const checkUrl = checkUrlOf(app.config, round.id);
   const isClosed = status !== 'pending' && status !== 'active';
   const body = html`<h1>${title}</h1>
 <p>${text}</p>
@@ -44,6 +45,7 @@ export async function replyRoundPage(app: App, ctx: Koa.Context, round: SharedRo
 ${factsOf(summary)}</dl>
 ${app.config.frontendUrl === null ? null : html`<p><a class="button" href="${links.page}">Open in the arcade</a></p>`}
 <h2>Verify this round</h2>
+${checkUrl === null ? null : html`<p><a class="button" href="${checkUrl}">Check the draw in this browser</a></p>`}
 <p>Anybody can recompute the draw from public data: <code>${verify.command}</code></p>
 <p><a href="${links.entries}">All entries</a>${isClosed ? html` · <a href="${links.audit}">Audit</a>` : null} · <a href="${links.verify}">Keys and addresses</a></p>`;
   const image = { url: meta.image, type: 'image/png', width: meta.imageWidth, height: meta.imageHeight, alt: meta.imageAlt };

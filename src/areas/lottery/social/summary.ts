@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import type { Config } from '#config';
+import type { App } from '#platform/app.ts';
 import { pageUrl } from '#platform/http/pages/page.ts';
 import type { RoundRow } from '../rows.ts';
 import type { PrizeTerms } from '../terms.ts';
 import { CARD_SIZE } from './card/size.ts';
-import type { SharedRound } from './rounds.ts';
+import { readSharedRound, type SharedRound } from './rounds.ts';
 import type { SharedRoundView } from './schemas.ts';
-import { type Decimals, readable, readableSum } from './units.ts';
+import { type Decimals, readable, readableSum, readDecimals } from './units.ts';
 import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from './wording.ts';
 
 type Summary = z.input<typeof SharedRoundView>;
@@ -23,6 +24,10 @@ export function prizesOf(round: RoundRow): PrizeTerms[] {
 export function prizeOf({ kind, prizes }: RoundRow, { place, amount }: { place: number; amount: string }): PrizeTerms {
   return { amount, mint: kind === 'legacy' ? 'usdc' : (prizes?.[place - 1]?.mint ?? 'reward') };
 }
+
+/** Returns the URL of the arcade page that checks a round in the browser of its visitor; null if this service does not serve the arcade page. */
+export const checkUrlOf = ({ publicUrl, web }: Pick<Config, 'publicUrl' | 'web'>, round: string): string | null =>
+  web ? new URL(`/check/round/${round}`, publicUrl).href : null;
 
 /** Returns the absolute URLs of a round's resources. */
 export function linksOf(config: Urls, { id, kind }: Pick<RoundRow, 'id' | 'kind'>): Summary['links'] {
@@ -74,6 +79,10 @@ export function outcomeOf(round: SharedRound, decimals: Decimals): string {
   const others = won > 1 ? `, and ${counted(won - 1, 'more wallet wins', 'more wallets win')}` : '';
   return `${drawn}. ${shortWallet(first.wallet)} wins${prize}${others}.`;
 }
+
+/** Reads the summary of a round for sharing. @throws 404 when the round does not exist */
+export const readRoundSummary = async (app: App, round: string): Promise<Summary> =>
+  summaryOf(app.config, await readSharedRound(app.db, round), await readDecimals(app));
 
 /** Returns the summary of a round for sharing. */
 export function summaryOf(config: Urls, round: SharedRound, decimals: Decimals): Summary {

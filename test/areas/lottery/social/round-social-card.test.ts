@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { inflateSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Resvg } from '@resvg/resvg-js';
+import decodeQR from 'qr/decode.js';
 import { type Card, cardOf } from '#areas/lottery/social/card/card.ts';
 import { cardCache } from '#areas/lottery/social/card/card-cache.ts';
 import { renderCards } from '#areas/lottery/social/card/render.ts';
 import { drawCard } from '#areas/lottery/social/card/svg.ts';
-import { cut, drawableText, widthOf, wrap } from '#areas/lottery/social/card/text.ts';
+import { cut, drawableText, RENDERING, widthOf, wrap } from '#areas/lottery/social/card/text.ts';
 import { readSharedRound } from '#areas/lottery/social/rounds.ts';
 import { getCard } from '#areas/lottery/social/routes.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -189,4 +191,26 @@ test('text is shortened by its width and wrapped between words', () => {
   expect(lines).toHaveLength(2);
   for (const line of lines) expect(widthOf(line, style)).toBeLessThanOrEqual(500);
   expect(wrap('W'.repeat(120), style, 500, 2).every((line) => widthOf(line, style) <= 500)).toBe(true);
+});
+
+/** Reads the QR code of a card, as a camera does. */
+function scan(card: Card): string {
+  const { width, height, pixels } = new Resvg(drawCard(card), RENDERING).render();
+  return decodeQR({ width, height, data: new Uint8ClampedArray(pixels) });
+}
+
+test('the QR code of a card leads to the page that checks the round', async () => {
+  const id = await showRound(t.app, DRAWN);
+  const round = await readSharedRound(t.app.db, id);
+  const publicUrl = new URL('https://arcade.example/');
+  const decimals = { reward: 6, usdc: 6 };
+  expect(scan(cardOf({ publicUrl, frontendUrl: null, web: true }, round, decimals))).toBe(`https://arcade.example/check/round/${id}`);
+});
+
+test('without the arcade page, the QR code of a card leads to the page of the round', async () => {
+  const id = await showRound(t.app, { ...DRAWN, title: 'W'.repeat(120) });
+  const round = await readSharedRound(t.app.db, id);
+  const [publicUrl, frontendUrl] = [new URL('https://arcade.example/'), new URL('https://play.example/app/')];
+  const decimals = { reward: 6, usdc: 6 };
+  expect(scan(cardOf({ publicUrl, frontendUrl, web: false }, round, decimals))).toBe(`https://play.example/app/share/round/${id}`);
 });

@@ -1,7 +1,8 @@
 import type { Config } from '#config';
+import { pageUrl } from '#platform/http/pages/page.ts';
 import type { RoundState } from '../../rows.ts';
 import type { SharedRound } from '../rounds.ts';
-import { prizeOf, prizesOf } from '../summary.ts';
+import { checkUrlOf, prizeOf, prizesOf } from '../summary.ts';
 import { type Decimals, readable, readableSum } from '../units.ts';
 import { counted, readableTime, shortWallet, titleOf, VOID_SENTENCES } from '../wording.ts';
 
@@ -24,6 +25,8 @@ export interface Card {
   readonly note: string;
   readonly proof: string;
   readonly host: string;
+  /** URL of the QR code: the page that checks the round, or the page of the round if this service serves no arcade page. */
+  readonly link: string;
 }
 export type Tone = 'open' | 'sealed' | 'drawn' | 'off';
 
@@ -37,7 +40,8 @@ const BADGES: Readonly<Record<RoundState, Card['badge']>> = {
 };
 
 /** Creates the content of a round's card. */
-export function cardOf({ frontendUrl, publicUrl }: Pick<Config, 'frontendUrl' | 'publicUrl'>, round: SharedRound, decimals: Decimals): Card {
+export function cardOf(config: Pick<Config, 'frontendUrl' | 'publicUrl' | 'web'>, round: SharedRound, decimals: Decimals): Card {
+  const { frontendUrl, publicUrl } = config;
   const { id, kind, state, entries, picks, result } = round;
   const ticket = result?.ticket ?? null;
   const isChat = kind === 'chat';
@@ -62,6 +66,7 @@ export function cardOf({ frontendUrl, publicUrl }: Pick<Config, 'frontendUrl' | 
     note: noteOf(round, decimals),
     proof: proofOf(round),
     host: (frontendUrl ?? publicUrl).host,
+    link: checkUrlOf(config, id) ?? pageUrl(config, `/share/round/${id}`),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Card, Tone } from './card.ts';
+import { qrCode } from './qr-code.ts';
 import { CARD_SIZE } from './size.ts';
 import { cut, drawableText, type Style, shrink, textElement, widthOf, wrap } from './text.ts';
 
@@ -7,6 +8,9 @@ const { width: W, height: H } = CARD_SIZE;
 const LEFT = 84;
 const RIGHT = W - LEFT;
 const WIDTH = RIGHT - LEFT;
+/** Position and size of the QR code, px, and width of the content to its left. */
+const CODE = { x: RIGHT - 172, y: 386, size: 172 } as const;
+const LOWER_WIDTH = WIDTH - CODE.size - 26;
 
 const INK = { text: '#f7f2ff', dim: '#b3a6d9', cyan: '#3fe9ff', pink: '#ff4fa3', gold: '#ffd54a', dark: '#1a0d2e' } as const;
 const TONES: Readonly<Record<Tone, string>> = { open: '#4dffa0', sealed: '#3fe9ff', drawn: '#ffd54a', off: '#9b8fb8' };
@@ -27,7 +31,7 @@ const text = (content: string, x: number, y: number, style: Style, fill: string,
 export function drawCard(card: Card): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${W}" height="${H}" viewBox="0 0 ${W} ${H}">${definitions()}${cabinet(card)}${header(card)}${
     card.ticket === null ? balls(card) : ticket(card.ticket, card)
-  }${stats(card)}${card.winners.length > 0 ? winners(card) : note(card)}${footer(card)}</svg>`;
+  }${stats(card)}${card.winners.length > 0 ? winners(card) : note(card)}${footer(card)}${code(card)}</svg>`;
 }
 
 function definitions(): string {
@@ -177,9 +181,9 @@ const LABEL: Style = { size: 20, weight: 800, spacing: 3 };
 const VALUE: Style = { size: 38, weight: 800 };
 /** Left edge and width of the columns of statistics, px. */
 const COLUMNS = [
-  { x: LEFT, width: 440 },
-  { x: LEFT + 470, width: 170 },
-  { x: LEFT + 670, width: WIDTH - 670 },
+  { x: LEFT, width: 350 },
+  { x: LEFT + 372, width: 136 },
+  { x: LEFT + 530, width: LOWER_WIDTH - 530 },
 ] as const;
 
 function stats({ stats, badge }: Card): string {
@@ -190,11 +194,11 @@ function stats({ stats, badge }: Card): string {
   }).join('');
 }
 
-const RULE = `<path d="M${LEFT} 476H${RIGHT}" stroke="#fff" stroke-opacity=".16" stroke-width="2"/>`;
+const RULE = `<path d="M${LEFT} 476H${LEFT + LOWER_WIDTH}" stroke="#fff" stroke-opacity=".16" stroke-width="2"/>`;
 
 function winners({ winners }: Card): string {
-  const style: Style = { size: 25, weight: 500 };
-  const wide = WIDTH / winners.length;
+  const style: Style = { size: winners.length > 2 ? 21 : 25, weight: 500 };
+  const wide = LOWER_WIDTH / winners.length;
   const medals = [INK.gold, '#d7dcec', '#e8a06a'];
   const after = winners.map(({ wallet }) => 40 + widthOf(wallet, style) + 14);
   const prizes = winners.map(({ prize }, i) => shrink(prize, { ...style, weight: 800 }, wide - 16 - (after[i] ?? 0), 17));
@@ -210,13 +214,19 @@ function winners({ winners }: Card): string {
 }
 
 function note({ note }: Card): string {
-  const fitted = shrink(note, { size: 27, weight: 500 }, WIDTH, 18);
+  const fitted = shrink(note, { size: 27, weight: 500 }, LOWER_WIDTH, 18);
   return RULE + text(fitted.text, LEFT, 517, fitted.style, INK.text);
 }
 
 function footer({ proof, host }: Card): string {
   const style: Style = { size: 20, weight: 500 };
   const place = cut(host, style, 320);
-  const room = WIDTH - widthOf(place, style) - 30;
-  return text(cut(proof, style, room), LEFT, 562, style, INK.dim) + text(place, RIGHT, 562, { ...style, weight: 800 }, INK.pink, 'end');
+  const room = LOWER_WIDTH - widthOf(place, style) - 30;
+  return text(cut(proof, style, room), LEFT, 562, style, INK.dim) + text(place, LEFT + LOWER_WIDTH, 562, { ...style, weight: 800 }, INK.pink, 'end');
+}
+
+function code({ link }: Card): string {
+  const label: Style = { size: 15, weight: 800, spacing: 2 };
+  const middle = CODE.x + CODE.size / 2;
+  return `${qrCode(link, CODE.x, CODE.y, CODE.size, { dark: INK.dark, light: '#fffdf5' })}${text('SCAN TO CHECK', middle, CODE.y + CODE.size + 20, label, INK.cyan, 'middle')}`;
 }

@@ -1,6 +1,7 @@
-import { hash } from 'node:crypto';
+import { sha256 } from '@noble/hashes/sha2.js';
 import bs58 from 'bs58';
-import { json, Line, read } from './epoch-published.ts';
+import { toHex } from '../../../../src/lib/draw/bytes.ts';
+import { json, Line, read } from './published.ts';
 
 /** The lines of an epoch. Line i has the bytes 32 × i to 32 × i + 32 of `keys`, its wallet. */
 export interface Leaves {
@@ -16,7 +17,7 @@ const isInteger = (value: unknown): value is number => Number.isSafeInteger(valu
 
 /**
  * Parses the lines of an epoch.
- * @throws VerificationFailure with the number of the first invalid line
+ * @throws Lie with the number of the first invalid line
  */
 export function parseLines(texts: readonly string[]): Leaves {
   const keys = new Uint8Array(KEY_BYTES * texts.length);
@@ -47,27 +48,29 @@ function parseUsual(value: unknown, keys: Uint8Array, at: number): Line | null {
   return { index, wallet, points: points === null ? null : BigInt(points), amount: BigInt(amount) };
 }
 
-/** Writes a hash as text of one byte per letter, because a buffer for each hash takes three times as long as the hash. */
-function writeHash(into: Buffer, at: number, data: Buffer): void {
-  into.write(hash('sha256', data, 'binary'), at, 'latin1');
-}
-
 /**
  * Hashes the first leaves of a list.
  * leaf = sha256(0x00 ‖ epoch u64 LE ‖ index u32 LE ‖ wallet ‖ amount u64 LE)
  * @returns the hashes, 32 bytes each
  */
-function hashLeaves(epoch: number, { lines, keys }: Leaves, count: number): Buffer {
-  const hashes = Buffer.alloc(HASH_BYTES * count);
-  const leaf = Buffer.alloc(53);
-  leaf.writeBigUInt64LE(BigInt(epoch), 1);
+function hashLeaves(epoch: number, { lines, keys }: Leaves, count: number): Uint8Array {
+  const hashes = new Uint8Array(HASH_BYTES * count);
+  const leaf = new Uint8Array(53);
+  const view = new DataView(leaf.buffer);
+  view.setBigUint64(1, BigInt(epoch), true);
   for (const [index, { amount }] of lines.slice(0, count).entries()) {
-    leaf.writeUInt32LE(index, 9);
+    view.setUint32(9, index, true);
     leaf.set(keys.subarray(KEY_BYTES * index, KEY_BYTES * (index + 1)), 13);
-    leaf.writeBigUInt64LE(amount, 45);
-    writeHash(hashes, HASH_BYTES * index, leaf);
+    view.setBigUint64(45, amount, true);
+    hashes.set(sha256(leaf), HASH_BYTES * index);
   }
   return hashes;
+}
+
+/** Returns whether the first of two hashes is the smaller one. */
+function isSmaller(left: Uint8Array, right: Uint8Array): boolean {
+  const i = left.findIndex((byte, at) => byte !== right[at]);
+  return i >= 0 && (left[i] ?? 0) < (right[i] ?? 0);
 }
 
 /**
@@ -77,19 +80,19 @@ function hashLeaves(epoch: number, { lines, keys }: Leaves, count: number): Buff
 export function rootOf(epoch: number, leaves: Leaves, count: number): string | null {
   if (count === 0) return null;
   const nodes = hashLeaves(epoch, leaves, count);
-  const pair = Buffer.alloc(2 * HASH_BYTES);
+  const pair = new Uint8Array(2 * HASH_BYTES);
   // Each level replaces the begin of the level below, which is already read there.
   for (let size = nodes.length; size > HASH_BYTES; size = HASH_BYTES * Math.ceil(size / pair.length)) {
     for (let at = 0; at < size; at += pair.length) {
       const [left, right] = [nodes.subarray(at, at + HASH_BYTES), nodes.subarray(at + HASH_BYTES, Math.min(at + pair.length, size))];
       if (right.length === 0) nodes.set(left, at / 2);
       else {
-        const [first, second] = left.compare(right) < 0 ? [left, right] : [right, left];
+        const [first, second] = isSmaller(left, right) ? [left, right] : [right, left];
         pair.set(first);
         pair.set(second, HASH_BYTES);
-        writeHash(nodes, at / 2, pair);
+        nodes.set(sha256(pair), at / 2);
       }
     }
   }
-  return nodes.toString('hex', 0, HASH_BYTES);
+  return toHex(nodes.subarray(0, HASH_BYTES));
 }

@@ -1,5 +1,6 @@
 import bs58 from 'bs58';
 import { z } from 'zod';
+import { Lie, Unknown } from '../report.ts';
 
 /** Schemas of the published epoch. They contain only the fields that the verification needs. */
 export const Amount = z
@@ -54,59 +55,54 @@ export type Header = z.output<typeof Header>;
 export const Line = z.object({ index: z.number().int().nullable(), wallet: Address, points: Points.nullable(), amount: Amount });
 export type Line = z.output<typeof Line>;
 
-/** Thrown when data could not be read: the verification has neither succeeded nor failed. */
-export class Unreadable extends Error {}
-
-/** Thrown when a downloaded value is wrong: the verification failed. */
-export class VerificationFailure extends Error {}
+/** Requests a URL of the house. */
+export type Fetch = typeof globalThis.fetch;
 
 /**
  * Requests a URL.
  * @param allowMissing whether the response may have the status 404
- * @throws Unreadable when the request fails or the response has another status than 200
+ * @throws Unknown when the request fails or the response has another status than 200
  */
-export async function get(url: string, { allowMissing = false } = {}): Promise<Response> {
+export async function get(fetch: Fetch, url: string, { allowMissing = false } = {}): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(url, { signal: AbortSignal.timeout(120_000) });
   } catch (error) {
-    throw new Unreadable(`${url} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Unknown('house', `${url} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (response.status !== 200 && !(allowMissing && response.status === 404))
-    throw new Unreadable(`${url} answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
+    throw new Unknown('house', `${url} answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
   return response;
 }
 
-/** Parses a value with a schema. @throws VerificationFailure with the path of the first invalid value */
+/** Parses a value with a schema. @throws Lie with the path of the first invalid value */
 export function read<Shape extends z.ZodType>(name: string, shape: Shape, value: unknown): z.output<Shape> {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new VerificationFailure(
-    `${name}: ${issue?.path.join('.') || 'it'} is ${JSON.stringify(valueAt(value, issue?.path ?? []))}, which is not valid`,
-  );
+  throw new Lie('documents', `${name}: ${issue?.path.join('.') || 'it'} is ${JSON.stringify(valueAt(value, issue?.path ?? []))}, which is not valid`);
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((at, key) => (typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined), value);
 }
 
-/** Parses JSON. @throws VerificationFailure when the text is not JSON */
+/** Parses JSON. @throws Lie when the text is not JSON */
 export function json(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new VerificationFailure(`${name} is not JSON: ${text.slice(0, 80)}`);
+    throw new Lie('documents', `${name} is not JSON: ${text.slice(0, 80)}`);
   }
 }
 
-/** Downloads an epoch and the file of its leaves, whose lines are not parsed yet. @throws Unreadable also when the service is still computing the epoch */
-export async function download(base: string, epoch: number): Promise<{ epoch: Epoch; header: Header; lines: string[] }> {
+/** Downloads an epoch and the file of its leaves, whose lines are not parsed yet. @throws Unknown also when the service is still computing the epoch */
+export async function download(fetch: Fetch, base: string, epoch: number): Promise<{ epoch: Epoch; header: Header; lines: string[] }> {
   const url = new URL(`/api/rewards/epoch/${epoch}`, base).href;
-  const document = json('the epoch', await (await get(url)).text());
-  if (read('the epoch', Status, document).status === 'computing') throw new Unreadable('the service is still computing it');
+  const document = json('the epoch', await (await get(fetch, url)).text());
+  if (read('the epoch', Status, document).status === 'computing') throw new Unknown('house', 'the service is still computing it');
   const shown = read('the epoch', Epoch, document);
-  const text = await (await get(`${url}/leaves`)).text();
+  const text = await (await get(fetch, `${url}/leaves`)).text();
   const [first = '', ...rest] = text.trimEnd().split('\n');
   const header = read('the first line of the leaves', Header, json('the first line of the leaves', first));
   return { epoch: shown, header, lines: rest };
