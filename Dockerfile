@@ -8,10 +8,19 @@ COPY package.json package-lock.json ./
 # Install scripts are not needed, because npm downloads prebuilt native modules for the target platform.
 RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   # TypeScript is deleted: only type packages depend on it (as a peer dependency), and the service does not run it.
-  && rm -rf node_modules/typescript node_modules/@typescript
+  && rm -rf node_modules/typescript node_modules/@typescript \
+  # The commands in bin/ start the Node.js of the project, which is a development package. In the image, this is the Node.js of the image.
+  && ln -s /usr/local/bin/node node_modules/.bin/node
 
 FROM packages AS all-packages
 RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts --no-audit --no-fund
+
+FROM all-packages AS web
+COPY src/lib src/lib
+COPY packages/client/src packages/client/src
+COPY packages/verify/src packages/verify/src
+COPY packages/web packages/web
+RUN node packages/web/build.ts
 
 FROM ${NODE_IMAGE} AS localnet
 ENV LOCALNET_FOLDER=/var/lib/localnet LOCALNET_PORT=8899
@@ -38,9 +47,15 @@ COPY programs/distributor/distributor.so programs/distributor/
 COPY programs/draws/draws.so programs/draws/
 COPY jobs jobs
 COPY src src
-# For the audit, which operators run in a worker container: docker compose exec worker node tools/audit/main.ts
-COPY tools/audit tools/audit
 COPY workers workers
+# For operators: docker compose exec worker bin/audit
+COPY bin/audit bin/deploy bin/doctor bin/verify-epoch bin/verify-round bin/verify-score bin/
+COPY packages/verify/src packages/verify/src
+COPY programs/deploy programs/deploy
+COPY tools/audit tools/audit
+COPY tools/doctor tools/doctor
+COPY tools/verify tools/verify
+COPY --from=web /app/packages/web/dist packages/web/dist
 USER 1000:1000
 EXPOSE 3000 9464
 STOPSIGNAL SIGTERM

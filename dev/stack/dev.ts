@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LocalnetControl } from '#dev/localnet/control/control.ts';
 import { describeExit } from './child.ts';
@@ -11,6 +11,7 @@ import { type ApiPorts, choosePorts, wholeNumber } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import { type ProcessOptions, runProcess, startProcess, waitUntilReady } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
+import { printedLines, type ShellVariable, withoutEarlierLines, writeShellFile } from './shell-lines.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
 
 const READY_WITHIN = 60_000;
@@ -22,7 +23,7 @@ export interface DevOptions {
   /** Command line arguments: `--at TIME`, `--watch`. */
   readonly args: readonly string[];
   /** The scripts to run, relative to the checkout. */
-  readonly entries: { readonly migrate: string; readonly server: string; readonly worker: string };
+  readonly entries: { readonly web: string; readonly migrate: string; readonly server: string; readonly worker: string };
 }
 
 /** Starts all servers and processes, and runs them until they are stopped. @returns the exit code */
@@ -35,7 +36,8 @@ async function dev(options: DevOptions): Promise<number> {
 }
 
 async function startAll(stack: Supervisor, options: DevOptions, output: ProcessOutput, print: (text: string) => void): Promise<number> {
-  const { checkout, entries, env } = options;
+  const { checkout, entries } = options;
+  const env = withoutEarlierLines(options.env);
   const { at, watch } = parseArguments(options.args);
   const offsetSec = clockOffsetSec(at, env);
   const apiCount = wholeNumber('API_PROCESSES', env.API_PROCESSES || '1', 1, 64);
@@ -56,17 +58,21 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
   print(localnet ? 'The localnet is running.' : 'Using the Solana cluster of SOLANA_RPC_URL.');
   if (offsetSec !== 0) print(`The clock is shifted: for the service it is ${new Date(Date.now() + offsetSec * 1_000).toISOString()}.`);
 
-  const adminTokens = env.ADMIN_TOKENS || ownAdminToken(data);
+  const adminTokens = env.ADMIN_TOKENS || ownSecret(data, 'admin-token', () => randomBytes(24).toString('base64url'));
+  const webhookSecret = ownSecret(data, 'webhook-secret', () => `whsec_${randomBytes(32).toString('base64')}`);
+  const webhookSecrets = { WEBHOOK_SECRET_CHAT_BRIDGE: webhookSecret, WEBHOOK_SECRET_PAYMENT_STATUS: webhookSecret };
   const shared: NodeJS.ProcessEnv = {
     NODE_ENV: 'development',
     PUBLIC_URL: `http://localhost:${apiPorts.ports[0]}`,
     ...localnet?.env,
     // On the localnet a transaction is finalized after about 13 s, so lottery draws can use shorter waiting times than in production.
     ...(localnet ? { DRAW_LEAD_SEC: '30' } : {}),
+    ...webhookSecrets,
     ...env,
     // The draws account of the localnet names this key, so another key cannot sign receipts of its rounds.
     ...(localnet ? { RECEIPT_KEY: localnet.env.RECEIPT_KEY } : {}),
-    DATABASE_URL: postgres?.url ?? env.DATABASE_URL,
+    DATABASE_URL: postgres?.serviceUrl ?? env.DATABASE_URL,
+    MIGRATION_DATABASE_URL: undefined,
     REDIS_URL: redis?.url ?? env.REDIS_URL,
     ADMIN_TOKENS: adminTokens,
     METRICS_PORT: '0',
@@ -88,7 +94,15 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
   };
   const metricsPort = (index: number): string => String(firstMetricsPort && firstMetricsPort + index);
 
-  const migrated = await runProcess(stack, script('migrate', entries.migrate, shared));
+  const built = await runProcess(stack, { ...script('web', entries.web, shared), args: [join(checkout, entries.web), '--quiet'] });
+  if (built.code !== 0) throw new Error(`${entries.web} ${describeExit(built)}`);
+  // Builds the arcade page again when one of its files changes. The API reads a newer build by itself.
+  const webSource = join(checkout, dirname(entries.web), 'src');
+  const webWatch = ['--watch', `--watch-path=${webSource}`, '--watch-preserve-output', join(checkout, entries.web), '--quiet'];
+  if (watch) await stack.start(() => startProcess({ ...script('web', entries.web, shared), args: webWatch, orphanSignal: 'SIGTERM' }));
+  // Only the migration gets the URL of the role that owns the database.
+  const migration = { ...shared, MIGRATION_DATABASE_URL: postgres?.url ?? env.MIGRATION_DATABASE_URL };
+  const migrated = await runProcess(stack, script('migrate', entries.migrate, migration));
   if (migrated.code !== 0) throw new Error(`${entries.migrate} ${describeExit(migrated)}`);
 
   // The supervisor stops processes in the reverse order of their start. The workers start before the API and therefore stop after it, so that they
@@ -105,9 +119,39 @@ async function startAll(stack: Supervisor, options: DevOptions, output: ProcessO
     }),
   );
   await Promise.all(apis.map((api, index) => waitUntilReady(api, `http://127.0.0.1:${apiPorts.ports[index]}/readyz`, READY_WITHIN)));
-  if (!stack.isEnding)
+  if (!stack.isEnding) {
+    const file = env.COINOP_DATA ? join(data, 'env') : join(checkout, '.data/env');
+    const variables = shellVariables(migration, { ...localnet?.env, ...webhookSecrets }, env);
+    writeShellFile(file, variables);
     process.stdout.write(startupSummary({ apiPorts, data, adminTokens, isOwnToken: !env.ADMIN_TOKENS, postgres, redis, localnet, env }));
+    process.stdout.write(`  Paste these lines into another shell, or run:  source ${relative(process.cwd(), file)}\n\n${printedLines(variables)}\n`);
+    process.stdout.write('  Ctrl-C stops everything.\n\n');
+  }
   return stack.ended;
+}
+
+/**
+ * Returns the variables with which the commands of README and docs use this system, without signing keys.
+ * @param shared the settings of the migration
+ * @param chosen the settings that `bin/dev` chooses
+ * @param given the environment of the caller
+ */
+function shellVariables(shared: NodeJS.ProcessEnv, chosen: NodeJS.ProcessEnv, given: NodeJS.ProcessEnv): ShellVariable[] {
+  const printed = {
+    BASE_URL: shared.PUBLIC_URL,
+    RPC_URL: shared.SOLANA_RPC_URL,
+    // An entry of ADMIN_TOKENS is the token, or a name, scopes and the token, separated by colons.
+    ADMIN_TOKEN: shared.ADMIN_TOKENS?.split(',')[0]?.split(':').at(-1),
+    DATABASE_URL: shared.DATABASE_URL,
+    MIGRATION_DATABASE_URL: shared.MIGRATION_DATABASE_URL,
+    REDIS_URL: shared.REDIS_URL,
+  };
+  const settingOf: Readonly<Record<string, string>> = { BASE_URL: 'PUBLIC_URL', RPC_URL: 'SOLANA_RPC_URL', ADMIN_TOKEN: 'ADMIN_TOKENS' };
+  const settings = withoutKeys({ ...chosen, ADMIN_TOKENS: shared.ADMIN_TOKENS, PUBLIC_URL: shared.PUBLIC_URL });
+  const all = Object.entries({ ...printed, ...Object.fromEntries(Object.keys(settings).map((name) => [name, shared[name]])) });
+  return all.flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value, isGiven: (settingOf[name] ?? name) in given, isPrinted: name in printed }],
+  );
 }
 
 /**
@@ -139,12 +183,12 @@ function named(name: string, count: number): string[] {
 }
 
 /**
- * Returns the admin token that is stored in the data folder. Creates it at the first start only, so that bookmarks and scripts with the token keep
+ * Returns a secret that is stored in the data folder. Creates it at the first start only, so that bookmarks and scripts with the secret keep
  * working.
  */
-function ownAdminToken(data: string): string {
-  const file = join(data, 'admin-token');
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' });
+function ownSecret(data: string, name: string, create: () => string): string {
+  const file = join(data, name);
+  if (!existsSync(file)) writeFileSync(file, create(), { mode: 0o600, flag: 'wx' });
   return readFileSync(file, 'utf8').trim();
 }
 
@@ -169,6 +213,7 @@ function startupSummary({ apiPorts, data, adminTokens, isOwnToken, postgres, red
   const psql = onPath || !postgres ? 'psql' : join(postgres.binaries, 'psql');
   // URLs from the environment may contain passwords, so they are not printed.
   const rows = [
+    ['Arcade', base],
     ['API', `${base}${others && `  and ${others}`}${apiPorts.moved ? '  (port 3000 is in use)' : ''}`],
     ['Docs', `${base}/docs`],
     ['OpenAPI', `${base}/openapi.json`],
@@ -186,10 +231,10 @@ function startupSummary({ apiPorts, data, adminTokens, isOwnToken, postgres, red
     ['Data', data],
   ];
   const lines = rows.map(([label, value]) => `  ${label?.padEnd(12)} ${value}`);
-  return `\n${lines.join('\n')}\n\n  Ctrl-C stops everything.\n\n`;
+  return `\n${lines.join('\n')}\n\n`;
 }
 
 if (import.meta.main) {
-  const entries = { migrate: 'src/migrate.ts', server: 'src/server.ts', worker: 'workers/main.ts' };
+  const entries = { web: 'packages/web/build.ts', migrate: 'src/migrate.ts', server: 'src/server.ts', worker: 'workers/main.ts' };
   process.exit(await dev({ checkout: join(import.meta.dirname, '../..'), env: process.env, args: process.argv.slice(2), entries }));
 }

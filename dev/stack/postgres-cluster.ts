@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { findPostgres, type PostgresBinaries } from './binaries.ts';
 import { Child, describeExit, type Identity } from './child.ts';
 
-/** The only role of the database server. It owns all database objects. */
+/** The role that owns all database objects and runs the migrations. */
 export const ROLE = 'coinop';
+
+/** The role of the API and the workers. The migrations grant it only the rights that the service needs. */
+export const SERVICE_ROLE = 'coinop_service';
 
 /** Port number, used only in the file name of the unix socket. PostgreSQL opens no TCP port. */
 export const PORT = '5432';

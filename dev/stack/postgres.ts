@@ -7,7 +7,7 @@ import { lockFolder, unlockFolder } from './folder-lock.ts';
 import { databaseUser, makeFolder, removeSocketFolder, socketFolder } from './folders.ts';
 import { logTail } from './logs.ts';
 import { stopOrphans } from './orphans.ts';
-import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, settingsArguments } from './postgres-cluster.ts';
+import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, SERVICE_ROLE, settingsArguments } from './postgres-cluster.ts';
 import type { StackPart } from './supervisor.ts';
 
 /** Start timeout, ms. A normal start takes 100 ms; the recovery after a kill takes longer. */
@@ -36,7 +36,10 @@ export interface PostgresOptions {
 
 /** A private PostgreSQL server. Its URL does not change at a restart. */
 export interface Postgres extends StackPart {
+  /** URL with the role that owns the database. */
   readonly url: string;
+  /** URL with the role of the service, which has the rights that the migrations grant. */
+  readonly serviceUrl: string;
   readonly pid: number;
   /** Directory of psql and the other PostgreSQL programs of the server's version. */
   readonly binaries: string;
@@ -103,6 +106,10 @@ class PostgresServer implements Postgres {
     return urlOf(this.#run, this.#database);
   }
 
+  get serviceUrl(): string {
+    return urlOf(this.#run, this.#database, SERVICE_ROLE);
+  }
+
   get pid(): number {
     return this.#server?.pid ?? 0;
   }
@@ -134,6 +141,7 @@ class PostgresServer implements Postgres {
       const failure = await Promise.race([end, ready(server, this.#data)]);
       if (failure !== undefined) throw new Error(`PostgreSQL ${failure}`);
       this.ensureDatabase(this.#database);
+      this.#ensureServiceRole();
     } catch (error) {
       await this.#end(STOP_STEPS);
       throw error;
@@ -146,8 +154,19 @@ class PostgresServer implements Postgres {
   }
 
   ensureDatabase(database: string): string {
-    createDatabase(join(this.#binaries, 'psql'), this.#folder, this.#run, database);
+    if (!/^[\w-]+$/.test(database)) throw new Error(`A database name must consist of letters, digits, _ and -, not ${JSON.stringify(database)}`);
+    if (this.#query(`SELECT 1 FROM pg_database WHERE datname = '${database}'`) === '') this.#query(`CREATE DATABASE "${database}"`);
     return urlOf(this.#run, database);
+  }
+
+  #ensureServiceRole(): void {
+    this.#query(`DO $$ BEGIN CREATE ROLE ${SERVICE_ROLE} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`);
+  }
+
+  /** Runs one SQL statement in the database `postgres` as the owner. @returns the output of psql: one line per row */
+  #query(sql: string): string {
+    const args = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', sql, urlOf(this.#run, 'postgres')];
+    return output(join(this.#binaries, 'psql'), args, { cwd: this.#folder, env: postgresEnvironment() });
   }
 
   async stop(): Promise<void> {
@@ -183,8 +202,8 @@ export async function stopOrphanedPostgres(folder: string): Promise<void> {
 }
 
 /** Returns the URL of a database. The host in this URL is the escaped path of the socket folder, which libpq, node-postgres and MikroORM accept. */
-function urlOf(run: string, database: string): string {
-  return `postgresql://${ROLE}@${encodeURIComponent(run)}:${PORT}/${encodeURIComponent(database)}`;
+function urlOf(run: string, database: string, role = ROLE): string {
+  return `postgresql://${role}@${encodeURIComponent(run)}:${PORT}/${encodeURIComponent(database)}`;
 }
 
 /**
@@ -200,15 +219,6 @@ async function ready(server: Child, data: string): Promise<string | undefined> {
     if (!server.isRunning) return new Promise(() => {});
   }
   return `accepted no connections for ${READY_WITHIN / 1000} seconds`;
-}
-
-function createDatabase(psql: string, cwd: string, run: string, database: string): void {
-  const query = (sql: string): string => {
-    const url = urlOf(run, 'postgres');
-    return output(psql, ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1', '-c', sql, url], { cwd, env: postgresEnvironment() });
-  };
-  if (!/^[\w-]+$/.test(database)) throw new Error(`A database name must consist of letters, digits, _ and -, not ${JSON.stringify(database)}`);
-  if (query(`SELECT 1 FROM pg_database WHERE datname = '${database}'`) === '') query(`CREATE DATABASE "${database}"`);
 }
 
 function readLines(file: string): string[] {

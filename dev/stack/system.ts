@@ -63,7 +63,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       NODE_ENV: 'development',
       ...compileCache(),
       LOG_LEVEL: 'error',
-      DATABASE_URL: postgres.url,
+      DATABASE_URL: postgres.serviceUrl,
       REDIS_URL: redis.url,
       ADMIN_TOKENS: SYSTEM_ADMIN_TOKEN,
       PUBLIC_URL: SYSTEM_ORIGIN,
@@ -81,7 +81,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       env: processEnv,
       output,
     });
-    const migrated = await runProcess(stack, script('migrate', 'src/migrate.ts'));
+    const migrated = await runProcess(stack, script('migrate', 'src/migrate.ts', { ...env, MIGRATION_DATABASE_URL: postgres.url }));
     if (migrated.code !== 0) throw new Error('src/migrate.ts failed; its error is in the output above');
 
     const workers = Array.from({ length: workerCount }, (_, i) => new ProcessSlot(script(`worker-${i + 1}`, 'workers/main.ts')));

@@ -1,12 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, matchesGlob, normalize, relative } from 'node:path';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { validate } from 'dockerfile-utils';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '#config';
 import { DRAIN_TIMEOUT_MS } from '#dev/stack/processes.ts';
+import { buildWeb } from '#packages/web/build.ts';
 import { SHUTDOWN_TIMEOUT_MS } from '#platform/shutdown.ts';
+import { isInBuildContext, readStages } from '#test/support/dockerfile.ts';
 
 const root = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -19,6 +21,10 @@ const Service = z.looseObject({
   environment: z.record(z.string(), z.string().nullable()).default({}),
   volumes: z.array(z.string()).default([]),
   networks: z.array(z.string()),
+  profiles: z.array(z.string()).optional(),
+  ports: z.array(z.string()).optional(),
+  mem_limit: z.string().optional(),
+  cpus: z.number().optional(),
   depends_on: z.union([z.record(z.string(), z.unknown()), z.array(z.never()).transform(() => ({}))]).default({}),
   healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
   stop_grace_period: z
@@ -35,15 +41,7 @@ const { services, networks, volumes } = Compose.parse(parse(read('docker-compose
 const serviceOf = (name: string) => services[name] ?? Service.parse({});
 const builtServices = Object.entries(services).filter(([, service]) => service.build);
 
-/** The stages of the Dockerfile: name, text, and the paths that the stage copies from the checkout. */
-const stages = read('Dockerfile')
-  .split(/^FROM /m)
-  .slice(1)
-  .map((text) => ({
-    name: / AS (\S+)/.exec(text.split('\n')[0] ?? '')?.[1] ?? '',
-    text,
-    copies: [...text.matchAll(/^COPY (?!--from)(.+) (\S+)$/gm)].flatMap(([, from = '']) => from.split(' ')),
-  }));
+const stages = readStages();
 const stageOf = (target: string | undefined) => stages.find((stage) => (target === undefined ? stage === stages.at(-1) : stage.name === target));
 
 /** Returns the name of every environment variable that a process reads. */
@@ -52,16 +50,6 @@ function variables(): Set<string> {
   const names = new Set(['OTEL_EXPORTER_OTLP_HEADERS']);
   readConfig(new Proxy({}, { get: (_env, name) => void names.add(String(name)) }));
   return names;
-}
-
-const patterns = read('.dockerignore')
-  .split('\n')
-  .filter((line) => line !== '' && !line.startsWith('#'));
-/** Returns whether a file is in Docker's build context: the last pattern that matches the file or one of its folders decides. */
-function isInBuildContext(file: string): boolean {
-  const above = file.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
-  const last = patterns.findLast((pattern) => above.some((path) => pattern === '*' || matchesGlob(path, pattern.replace(/^!/, ''))));
-  return last?.startsWith('!') ?? true;
 }
 
 const { imports: subpaths } = z.object({ imports: z.record(z.string(), z.string()) }).parse(JSON.parse(read('package.json')));
@@ -130,8 +118,10 @@ test('docker-compose.yml passes on every variable that a process reads and no ot
   expect([...set('api'), ...set('worker'), ...set('migrate')].filter((name) => !known.has(name))).toEqual([]);
   const inImage = [...(stages.at(-1)?.text.matchAll(/([A-Z_]+)=/g) ?? [])].map(([, name = '']) => name);
   expect(inImage.filter((name) => !known.has(name))).toEqual([]);
-  expect([...known].filter((name) => !set('api').includes(name) && !set('worker').includes(name))).toEqual([]);
-  const keys = ['FEE_PAYER_KEY', 'EPOCH_AUTHORITY_KEY', 'TREASURY_KEY', 'COMMITTER_KEY'];
+  const passedOn = [...set('api'), ...set('worker'), ...set('migrate')];
+  expect([...known].filter((name) => !passedOn.includes(name))).toEqual([]);
+  expect(['api', 'worker'].filter((name) => set(name).includes('MIGRATION_DATABASE_URL'))).toEqual([]);
+  const keys = ['FEE_PAYER', 'EPOCH_AUTHORITY', 'TREASURY', 'COMMITTER'].flatMap((role) => [`${role}_KEY`, `${role}_SIGNER`, `${role}_SIGNER_TOKEN`]);
   expect(keys.filter((key) => !set('worker').includes(key) || set('api').includes(key) || set('migrate').includes(key))).toEqual([]);
 });
 
@@ -142,13 +132,31 @@ test('the Dockerfile is valid, uses the pinned Node version and an unprivileged 
   expect(node).toBe(devDependencies.node?.split('.')[0]);
   for (const { copies, text } of stages.slice(-2)) {
     expect(text).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
-    expect(copies.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    const files = copies.flatMap((path) =>
-      /\.\w+$/.test(path) ? [path] : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).map((file) => join(path, file)),
+    const paths = copies.flatMap(({ from }) => from);
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    const files = paths.flatMap((path) =>
+      statSync(join(root, path)).isFile()
+        ? [path]
+        : readdirSync(join(root, path), { recursive: true, encoding: 'utf8' }).map((file) => join(path, file)),
     );
-    expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('programs/') && !isInBuildContext(file))).toEqual([]);
+    const isNeeded = (file: string) => paths.includes(file) || (file.endsWith('.ts') && !file.startsWith('programs/'));
+    expect(files.filter((file) => isNeeded(file) && !isInBuildContext(file) && statSync(join(root, file)).isFile())).toEqual([]);
   }
   expect(['.env', '.git/config', 'node_modules/zod/package.json', 'test/contract/docker.test.ts', 'README.md'].filter(isInBuildContext)).toEqual([]);
+});
+
+/** Returns the commands of `bin/` that the image of the service contains. */
+const operatorCommands = () => (stages.at(-1)?.copies ?? []).flatMap(({ from }) => from.filter((path) => path.startsWith('bin/')));
+
+/** Returns the programs that shell scripts of `bin/` start. */
+const programsOf = (commands: readonly string[]) =>
+  commands.flatMap((command) => [...read(command).matchAll(/"\$root\/((?:tools|programs)\/[\w/-]+\.ts)"/g)].map(([, entry = '']) => entry));
+
+test('the image contains every command of bin/ that needs no development package', () => {
+  const development = ['bench', 'dev', 'fuzz', 'mutate', 'setup', 'soak', 'test'].map((name) => `bin/${name}`);
+  const commands = readdirSync(join(root, 'bin')).map((name) => `bin/${name}`);
+  expect(operatorCommands().toSorted()).toEqual(commands.filter((command) => !development.includes(command)));
+  expect(programsOf(operatorCommands())).toHaveLength(operatorCommands().length);
 });
 
 test('each image contains every file and package that its entry points import or read', () => {
@@ -156,13 +164,15 @@ test('each image contains every file and package that its entry points import or
   const entries: (readonly [name: string, target: string | undefined, entry: string | undefined])[] = [
     ...builtServices.map(([name, { build, command }]) => [name, build?.target, command.find((word) => word.endsWith('.ts'))] as const),
     ['localnet', 'localnet', 'dev/localnet/main.ts'],
-    ['audit', undefined, 'tools/audit/main.ts'],
+    ...programsOf(operatorCommands()).map((entry) => [entry, undefined, entry] as const),
   ];
   for (const [name, target, entry] of entries) {
     if (entry === undefined) continue;
     const { files, packages } = needsOf(entry);
-    const copies = stageOf(target)?.copies ?? [];
-    const missing = [...files].filter((file) => !isInBuildContext(file) || !copies.some((path) => file === path || file.startsWith(`${path}/`)));
+    const stage = stageOf(target);
+    const copies = stage?.copies.flatMap(({ from }) => from) ?? [];
+    const isCopied = (file: string) => isInBuildContext(file) && copies.some((path) => file === path || file.startsWith(`${path}/`));
+    const missing = [...files].filter((file) => !stage?.made.includes(file) && !isCopied(file));
     expect({ name, missing }).toEqual({ name, missing: [] });
     // Only the localnet image contains the development packages.
     const notInstalled = target === undefined ? [...packages].filter((one) => !(one in dependencies)) : [];
@@ -175,6 +185,15 @@ test('each image contains every file and package that its entry points import or
   }
 });
 
+test('the stage that builds the arcade page has every source file of it, and all of them are in the build context', async () => {
+  const { sources } = await buildWeb();
+  const files = sources.map((path) => normalize(join('packages/web', path))).filter((path) => !path.startsWith('node_modules/'));
+  const copies = stageOf('web')?.copies.flatMap(({ from }) => from) ?? [];
+  expect(files.length).toBeGreaterThan(30);
+  expect(files.filter((file) => !isInBuildContext(file) || !copies.some((path) => file.startsWith(`${path}/`)))).toEqual([]);
+  expect(isInBuildContext('packages/web/dist/manifest.json')).toBe(false);
+});
+
 test('the stop timeout of each container exceeds the shutdown time of its process, and each health check calls the metrics port', () => {
   for (const name of ['api', 'worker']) {
     const { stop_grace_period: grace = '', environment, healthcheck } = serviceOf(name);
@@ -183,4 +202,49 @@ test('the stop timeout of each container exceeds the shutdown time of its proces
   }
   expect(DRAIN_TIMEOUT_MS).toBeGreaterThanOrEqual(SHUTDOWN_TIMEOUT_MS + 5_000);
   expect(read('docs/operations.md')).toContain(`within ${SHUTDOWN_TIMEOUT_MS / 1_000} s`);
+});
+
+const raw = read('docker-compose.yml');
+
+test('docker-compose.yml has no default for a secret or for the public address, and .env.example names each required variable', () => {
+  const withDefault = [...raw.matchAll(/\$\{(\w+):?-([^}]+)\}/g)].map(([, name = '']) => name);
+  expect(withDefault.filter((name) => /PASSWORD|TOKEN|KEY|SECRET|PUBLIC_URL/.test(name))).toEqual([]);
+  const required = new Set([...raw.matchAll(/\$\{(\w+):\?([^}]*)\}/g)].map(([, name = '']) => name));
+  expect([...required].toSorted()).toEqual(['ADMIN_TOKENS', 'POSTGRES_PASSWORD', 'POSTGRES_SERVICE_PASSWORD', 'PUBLIC_URL', 'REDIS_PASSWORD']);
+  const example = read('.env.example');
+  expect([...required, 'SESSION_KEYS', 'RECEIPT_KEY'].filter((name) => !new RegExp(`^${name}=`, 'm').test(example))).toEqual([]);
+});
+
+test('the servers of docker-compose.yml have a health check and limits of memory and CPU, and only the proxy listens outside of the machine', () => {
+  for (const name of ['postgres', 'redis', 'prometheus', 'grafana']) {
+    const { healthcheck, mem_limit: memory, cpus } = serviceOf(name);
+    expect({ name, checked: healthcheck?.test?.length, memory, cpus }).toEqual({
+      name,
+      checked: expect.any(Number),
+      memory: expect.stringMatching(/^\d+[gm]$/),
+      cpus: expect.any(Number),
+    });
+  }
+  const open = Object.entries(services).flatMap(([name, { ports = [] }]) => ports.filter((port) => !port.startsWith('127.0.0.1:')).map(() => name));
+  expect(new Set(open)).toEqual(new Set(['proxy']));
+});
+
+test('the profile monitoring loads the alerts, a data source and the dashboards of ops/', () => {
+  for (const name of ['prometheus', 'grafana']) expect(serviceOf(name).profiles).toEqual(['monitoring']);
+  const mounts = ['prometheus', 'grafana'].flatMap((name) => serviceOf(name).volumes.map((volume) => volume.split(':')));
+  const inside = (path: string) => mounts.find(([, to = '']) => path === to || path.startsWith(`${to}/`));
+  const [provider] = z
+    .object({ providers: z.array(z.object({ options: z.object({ path: z.string() }) })) })
+    .parse(parse(read('ops/grafana/provisioning/dashboards/coinop.yml'))).providers;
+  expect(inside(`${provider?.options.path}/coinop.json`)?.[0]).toBe('./ops/grafana/coinop.json');
+  const { datasources } = z
+    .object({ datasources: z.array(z.object({ url: z.url(), type: z.string() })) })
+    .parse(parse(read('ops/grafana/provisioning/datasources/prometheus.yml')));
+  expect(datasources).toEqual([{ url: 'http://prometheus:9090', type: 'prometheus' }]);
+  const config =
+    serviceOf('prometheus')
+      .command.find((word) => word.startsWith('--config.file='))
+      ?.split('=')[1] ?? '';
+  expect(inside(config)?.[0]).toBe('./ops/prometheus');
+  expect(serviceOf('prometheus').networks).toEqual(expect.arrayContaining(serviceOf('worker').networks));
 });

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '#config';
+import { actionsPage } from '#tools/docs/actions.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -41,4 +42,8 @@ test('docs/architecture.md names every table that the migrations create, and no 
   const isNamed = (table: string) => named.some((name) => (name.endsWith('*') ? table.startsWith(name.slice(0, -1)) : table === name));
   expect(created.filter((table) => !isNamed(table))).toEqual([]);
   expect(named.filter((name) => !name.endsWith('*') && !created.includes(name))).toEqual([]);
+});
+
+test('docs/operator-actions.md has the present request for every action of operators', () => {
+  expect(readFileSync(join(root, 'docs/operator-actions.md'), 'utf8')).toBe(actionsPage());
 });

@@ -58,7 +58,7 @@ async function answer(route: AnyRoute, path: string, json?: unknown): Promise<st
   }
   const response = await fetch(`${t.url}${path}`, init);
   const text = await response.text();
-  return /^\{"error":"(?:[^"\\]|\\.)+"\}$/.test(text) ? `${response.status}` : `${response.status} ${text.slice(0, 100)}`;
+  return /^\{"(?:error|message)":"(?:[^"\\]|\\.)+"\}$/.test(text) ? `${response.status}` : `${response.status} ${text.slice(0, 100)}`;
 }
 
 test('a malformed id of a resource in a path is 404 in every route', async () => {

@@ -12,9 +12,9 @@ const AREAS = [
   ['burns', 'chat', 'quests', 'battles'],
   ['wallets'],
   ['leaderboards', 'rewards'],
-  ['auth', 'profile', 'events', 'appeals'],
+  ['auth', 'profile', 'events', 'appeals', 'actions'],
   ['privacy'],
-  ['admin'],
+  ['admin', 'web'],
 ];
 const orderOf = (area: string) => AREAS.findIndex((line) => line.includes(area));
 
@@ -46,7 +46,7 @@ const LISTS: Readonly<Record<string, RegExp>> = {
 const FOLDERS = ['src', 'jobs', 'workers', 'dev', 'tools', 'test', 'programs', 'packages', 'games', 'examples'];
 const files = FOLDERS.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !/node_modules|\bdist\//.test(file))
+    .filter((file) => /\.tsx?$/.test(file) && !/node_modules|\bdist\//.test(file))
     .map((file) => join(folder, file))
     // The simulations of games are in another language, AssemblyScript.
     .filter((file) => !/^games\/[^/]+\/simulation\.ts$/.test(file)),

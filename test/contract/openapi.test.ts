@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { routes as routesByCaller } from '#areas/index.ts';
@@ -97,6 +99,37 @@ test('the declared path parameters are exactly those in the path', () => {
     return inPath.sort().join() !== declared.sort().join();
   });
   expect(wrong).toEqual([]);
+});
+
+test('every parameter has a description, and every parameter in a path an example that its route accepts', () => {
+  const wrong = routes.flatMap((route) =>
+    (operationOf(route).parameters ?? []).flatMap((parameter) => {
+      if (!('in' in parameter)) return [`${nameOf(route)}: a reference`];
+      const isDescribed = /^[\p{Lu}a-z`].{5,}[.).]$/su.test(parameter.description ?? '');
+      return isDescribed && (parameter.in !== 'path' || parameter.example !== undefined) ? [] : [`${nameOf(route)}: ${parameter.name}`];
+    }),
+  );
+  expect(wrong).toEqual([]);
+  const refused = routes.flatMap((route) => {
+    const inPath = (operationOf(route).parameters ?? []).flatMap((one) => ('in' in one && one.in === 'path' ? [[one.name, one.example]] : []));
+    return inPath.length === 0 || route.params?.safeParse(Object.fromEntries(inPath)).success ? [] : [nameOf(route)];
+  });
+  expect(refused).toEqual([]);
+});
+
+test('the ids of games, cabinets and quests in the examples of paths are those of the seeds', () => {
+  const [arcade, quests] = ['arcade', 'quests'].map((area) => readFileSync(join(import.meta.dirname, `../../src/areas/${area}/seeds.ts`), 'utf8'));
+  const seeded: Readonly<Record<string, (id: string) => boolean | undefined>> = {
+    game: (id) => arcade?.includes(`'${id}': {`),
+    cabinets: (id) => /^cabinet-[1-8]$/.test(id),
+    quests: (id) => quests?.includes(`id: '${id}'`),
+  };
+  const unknown = routes.flatMap((route) => {
+    const kind = /^\/(?:admin\/)?(game|cabinets|quests)s?\/\{id\}/.exec(route.path)?.[1];
+    const examples = (operationOf(route).parameters ?? []).flatMap((one) => ('in' in one && one.name === 'id' ? [String(one.example)] : []));
+    return kind === undefined || examples.every((id) => seeded[kind]?.(id)) ? [] : [`${nameOf(route)}: ${examples}`];
+  });
+  expect(unknown).toEqual([]);
 });
 
 test('every JSON request body has an example that its route accepts', () => {

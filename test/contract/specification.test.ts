@@ -73,8 +73,8 @@ describe('the OpenAPI document', () => {
 
   /** Accepted security requirements per kind of credentials. */
   const SECURITY: Record<Caller, RegExp> = {
-    none: /^(\{\} \{session\})?$/,
-    session: /^\{session\}( \{admin\})?$/,
+    none: /^(\{\} \{session\} \{sessionToken\})?$/,
+    session: /^\{session\} \{sessionToken\}( \{admin\})?$/,
     admin: /^\{admin\}$/,
     internal: /^\{internal\}$/,
     webhook: /^\{webhookX?\}$/,

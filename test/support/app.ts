@@ -16,7 +16,7 @@ import { openServer } from '#platform/http/server.ts';
 import { untilReady } from '#platform/redis/connection.ts';
 import { publishEvents } from '#workers/publish-events.ts';
 import { serveQueues } from '#workers/worker-pool.ts';
-import { createDatabase, testRedisUrl } from './database.ts';
+import { asOwner, createDatabase, testRedisUrl } from './database.ts';
 import { watchInstants } from './http/instants.ts';
 import { recordSuccesses } from './http/successes.ts';
 
@@ -56,13 +56,17 @@ export async function startTestApp(
   const folder = join(tmpdir(), `coinop-media-${name}`);
   const env = {
     NODE_ENV: 'test',
-    DATABASE_URL: database.url,
+    DATABASE_URL: database.serviceUrl,
     REDIS_URL: testRedisUrl(),
     REDIS_PREFIX: name,
     MEDIA_FOLDER: folder,
     ADMIN_TOKENS: ADMIN_TOKEN,
     PUBLIC_URL: 'http://coinop.test',
+    // Only the tests of the arcade page need it; the others do not depend on whether it is built.
+    WEB: 'off',
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
+    // 8 s on a test chain with slots of 10 ms, like the default with slots of 400 ms.
+    LANDING_RAISE_SLOTS: '800',
     ...options.env,
   };
   let shift = 0;
@@ -86,7 +90,7 @@ export async function startTestApp(
       now: clock.now,
       async set(at) {
         shift = at.getTime() - Date.now();
-        await app.tx((tx) => tx.query(setAppClock, [shift]));
+        await asOwner(app, (tx) => tx.query(setAppClock, [shift]));
       },
     },
     async close() {

@@ -3,10 +3,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { managed } from '#areas/registry.ts';
+import { rights } from '#areas/rights.ts';
 import { seed } from '#areas/seeds.ts';
 import { readConfig } from '#config';
+import { SERVICE_ROLE } from '#dev/stack/postgres-cluster.ts';
 import { requestServers } from '#dev/test/servers.ts';
+import type { App } from '#platform/app.ts';
 import { openOrm } from '#platform/db/orm.ts';
+import { grantRights } from '#platform/db/rights.ts';
+import type { Statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 const root = join(import.meta.dirname, '../../src');
 
@@ -29,8 +35,11 @@ function urlOf(database: string): string {
   return serverUrl().replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${database}`);
 }
 
-async function withServer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: urlOf('postgres') });
+/** Returns the URL with which the service connects: the session has only the rights of the service's role, until a test runs `set role none`. */
+const serviceUrlOf = (ownerUrl: string): string => `${ownerUrl}${ownerUrl.includes('?') ? '&' : '?'}options=-c%20role%3D${SERVICE_ROLE}`;
+
+async function withServer<T>(work: (client: pg.Client) => Promise<T>, database = 'postgres'): Promise<T> {
+  const client = new pg.Client({ connectionString: urlOf(database) });
   await client.connect();
   try {
     return await work(client);
@@ -45,6 +54,9 @@ function schemaHash(): string {
   const folder = join(root, 'platform/db/migrations');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
   const seeds = [
+    '../test/support/database.ts',
+    'areas/rights.ts',
+    'platform/db/rights.ts',
     'areas/seeds.ts',
     'areas/arcade/seeds.ts',
     'lib/replay/metering.ts',
@@ -65,6 +77,7 @@ async function template(client: pg.Client): Promise<string> {
       const building = `${name}_building`;
       await client.query(`drop database if exists ${building} with (force)`);
       await client.query(`create database ${building}`);
+      await client.query(`do $$ begin create role ${SERVICE_ROLE} login; exception when duplicate_object then null; end $$`);
       const orm = await openOrm(readConfig({ DATABASE_URL: urlOf(building) }), managed, 60_000);
       try {
         await orm.migrator.up();
@@ -72,6 +85,11 @@ async function template(client: pg.Client): Promise<string> {
       } finally {
         await orm.close(true);
       }
+      await withServer(async (owner) => {
+        await grantRights(owner, SERVICE_ROLE, rights);
+        // The service may use the tables that a test creates.
+        await owner.query(`alter default privileges in schema public grant all on tables to ${SERVICE_ROLE}`);
+      }, building);
       await client.query(`alter database ${building} rename to ${name}`);
     }
   } finally {
@@ -87,8 +105,28 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
   return { url: urlOf(name), drop: () => withServer(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))) };
 }
 
+/** Gives the rest of a transaction the rights of the owner of the tables. */
+export const becomeOwner: Statement<never> = { text: 'set local role none' };
+
+/** Runs a transaction with the rights of the owner of the tables, for changes that the service may not make. */
+export function asOwner<T>(app: Pick<App, 'tx'>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return app.tx(async (tx) => {
+    await tx.query(becomeOwner);
+    return await work(tx);
+  });
+}
+
+/** A database of one caller. */
+export interface TestDatabase {
+  /** URL of the role that owns the tables. */
+  readonly url: string;
+  /** URL with the rights of the service. */
+  readonly serviceUrl: string;
+  drop(): Promise<void>;
+}
+
 /** Creates a migrated and seeded database for one caller. */
-export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+export async function createDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await withServer(async (client) => {
     const from = await template(client);
@@ -98,6 +136,7 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
   });
   return {
     url: urlOf(name),
+    serviceUrl: serviceUrlOf(urlOf(name)),
     drop: () => withServer(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
   };
 }

@@ -6,13 +6,17 @@ import { meanwhile } from './meanwhile.ts';
 /** Maximum time until a run that must wait for a lock waits for it, ms. */
 const BLOCKED_WITHIN_MS = 10_000;
 
+/** Counts the transactions of the database that wait for a lock. Every role may read these columns of the two views. */
+export const WAITING = `select count(*)::int as n from pg_locks where not granted
+  and pid in (select pid from pg_stat_activity where datname = current_database())`;
+
 /**
  * Waits until another transaction of the test's database waits for a lock.
  * @param run the run that must wait
  * @throws when the run ends without waiting
  */
 export async function untilBlocked(app: App, run: Promise<unknown>): Promise<void> {
-  const blocked = { text: `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'` };
+  const blocked = { text: WAITING };
   const end = run.then(
     () => 'it succeeded',
     (error: unknown) => `it failed: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,7 +1,8 @@
 import bs58 from 'bs58';
+import { z } from 'zod';
 import type { Statement } from '#platform/db/sql.ts';
 import type { TestApp } from './app.ts';
-import { type JsonInit, type SignInInput, send, signInText, type TestWallet } from './wallet.ts';
+import { createWallet, type JsonInit, requestNonce, type SignInInput, send, signInText, type TestWallet } from './wallet.ts';
 
 /** Signs a text (or the text of an input) and sends it to `/auth/verify`. @param publicKey the address in the request, by default the signer's */
 export function verifyText(
@@ -13,6 +14,36 @@ export function verifyText(
 ): Promise<Response> {
   const message = typeof textOrInput === 'string' ? textOrInput : signInText(textOrInput, publicKey);
   return send(t, '/auth/verify', { ...init, json: { publicKey, message, signature: bs58.encode(wallet.sign(Buffer.from(message))) } });
+}
+
+/** A wallet with a session token. */
+export interface TokenHolder {
+  readonly wallet: string;
+  readonly token: string;
+  readonly expiresAt: string;
+  /** The headers of a request with the token from its origin. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sends a request with these headers. */
+  fetch(path: string, init?: JsonInit): Promise<Response>;
+}
+
+/** Signs a wallet in with a session token. @param origin the origin of the page; absent for a client that is not a browser */
+export async function signInWithToken(t: Pick<TestApp, 'url'>, wallet: TestWallet = createWallet(), origin?: string): Promise<TokenHolder> {
+  const from: Record<string, string> = origin === undefined ? {} : { Origin: origin };
+  const message = signInText(await requestNonce(t, { headers: from }), wallet.address);
+  const signature = bs58.encode(wallet.sign(Buffer.from(message)));
+  const response = await send(t, '/auth/verify', {
+    headers: from,
+    json: { publicKey: wallet.address, message, signature, transport: 'bearer' },
+  });
+  if (response.status !== 200) throw new Error(`/auth/verify answered ${response.status}: ${await response.text()}`);
+  if (response.headers.getSetCookie().length > 0) throw new Error('/auth/verify set a cookie beside the token');
+  const { token, expiresAt } = z.object({ token: z.string(), expiresAt: z.string() }).parse(await response.json());
+  const headers = { ...from, Authorization: `Bearer ${token}` };
+  return {
+    ...{ wallet: wallet.address, token, expiresAt, headers },
+    fetch: (path, init = {}) => send(t, path, { ...init, headers: { ...headers, ...Object.fromEntries(new Headers(init.headers)) } }),
+  };
 }
 
 /** Counts the rows of a table that meet a condition. */

@@ -6,6 +6,7 @@ import { readConfig } from '#config';
 import { openContext } from '#context';
 import { clockOffsetSec, parseArguments } from '#dev/stack/dev.ts';
 import { createDatabase, testRedisUrl } from '#test/support/database.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 
 const migrate = join(import.meta.dirname, '../../../src/migrate.ts');
 const TEN_DAYS_SEC = 864_000;
@@ -44,14 +45,7 @@ test('processes that migrate at the same time leave one offset', async () => {
 });
 
 test('production refuses a clock offset', () => {
-  const production = {
-    NODE_ENV: 'production',
-    SESSION_KEYS: 'x'.repeat(32),
-    RECEIPT_KEY: Buffer.alloc(32).toString('base64'),
-    PUBLIC_URL: 'https://coinop.test',
-    CLOCK_OFFSET_SEC: '1',
-  };
-  expect(() => readConfig(production)).toThrow('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
+  expect(() => readConfig({ ...PRODUCTION, CLOCK_OFFSET_SEC: '1' })).toThrow('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
 });
 
 test('bin/dev --at gives the offset to the system time in seconds and accepts only a future time on the localnet', () => {

@@ -13,12 +13,18 @@ createServer((_request, response) => response.end('ok')).listen(Number(process.e
 `;
 const WORKER = `console.log('worker ' + process.pid + ' runs');\nsetInterval(() => {}, 1_000);\n`;
 
+const WEB = `import { readFileSync } from 'node:fs';
+console.log('page ' + readFileSync('packages/web/src/main.tsx', 'utf8') + ' is built');
+`;
+
 const checkout = new SmallCheckout(
   {
     'src/migrate.ts': `console.log('migrated');\n`,
     'src/server.ts': API,
     'src/version.ts': `export const version: string = 'one';\n`,
     'workers/main.ts': WORKER,
+    'packages/web/build.ts': WEB,
+    'packages/web/src/main.tsx': 'one',
   },
   ['src/platform', 'src/lib', 'programs'],
 );
@@ -34,6 +40,7 @@ const elsewhere = {
 
 test('bin/dev --watch restarts only the process whose code changed, waits after a syntax error, and leaves no process after a SIGKILL', async () => {
   const dev = checkout.startCommand('bin/dev', ['--watch'], { ...elsewhere, COINOP_DATA: join(checkout.path, 'data') });
+  await dev.printed('page one is built');
   await dev.printed('api one runs');
   await dev.printed('Ctrl-C stops everything');
   checkout.write('src/version.ts', `export const version: string = 'two';\n`);
@@ -42,6 +49,8 @@ test('bin/dev --watch restarts only the process whose code changed, waits after 
   await dev.printed('Waiting for file changes before restarting');
   checkout.write('src/version.ts', `export const version: string = 'three';\n`);
   await dev.printed('api three runs');
+  checkout.write('packages/web/src/main.tsx', 'two');
+  await dev.printed('page two is built');
   const api = Number(readFileSync(join(checkout.path, 'api.pid'), 'utf8'));
   expect(isAlive(api)).toBe(true);
   dev.child.kill('SIGKILL');

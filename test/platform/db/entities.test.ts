@@ -57,7 +57,7 @@ async function readFunctions(url: string): Promise<string[]> {
 }
 
 let migrated: Awaited<ReturnType<typeof createDatabase>>;
-let created: Awaited<ReturnType<typeof createDatabase>>;
+let created: Awaited<ReturnType<typeof createEmptyDatabase>>;
 
 beforeAll(async () => {
   [migrated, created] = await Promise.all([createDatabase(), createEmptyDatabase()]);

@@ -14,6 +14,7 @@ import {
 import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { asOwner } from '../database.ts';
 
 const insertGame = statement('test_insert_game', `insert into games (id, version, definition) values ($1, 1, $2) on conflict (id) do nothing`);
 
@@ -78,10 +79,10 @@ export function scoreBest(
   });
 }
 
-/** Runs an SQL statement of a test in its own transaction. */
+/** Runs an SQL statement of a test in its own transaction, with the rights of the owner of the tables. */
 export function sql<Row>(app: App, text: string, values: readonly unknown[] = []): Promise<Row[]> {
   const once: Statement<Row> = { text };
-  return app.tx((tx) => tx.query(once, values));
+  return asOwner(app, (tx) => tx.query(once, values));
 }
 
 /** Deletes all boards from Redis (`all`), or only the marks that they are complete (`ready`). */

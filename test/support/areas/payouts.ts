@@ -4,6 +4,7 @@ import { statement } from '#platform/db/sql.ts';
 import { type Address, parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { startTestApp, type TestApp } from '../app.ts';
+import { asOwner } from '../database.ts';
 import { startTestChain, type TestChain } from '../solana/chain.ts';
 import { createWallet } from '../wallet.ts';
 import { retryUntilPass } from './player.ts';
@@ -156,7 +157,7 @@ const PAYOUT_TABLES = [
 
 /** Copies the payout tables to another schema. */
 export async function snapshotPayouts(t: Pick<TestApp, 'app'>): Promise<void> {
-  await t.app.tx(async (tx) => {
+  await asOwner(t.app, async (tx) => {
     await tx.query({ text: 'drop schema if exists snapshot cascade; create schema snapshot' });
     for (const table of PAYOUT_TABLES) await tx.query({ text: `create table snapshot.${table} as table public.${table}` });
   });
@@ -164,7 +165,7 @@ export async function snapshotPayouts(t: Pick<TestApp, 'app'>): Promise<void> {
 
 /** Restores the payout tables from the copy, as a restored backup would. Precondition: no worker is running. */
 export async function restorePayouts(t: Pick<TestApp, 'app'>): Promise<void> {
-  await t.app.tx(async (tx) => {
+  await asOwner(t.app, async (tx) => {
     await tx.query({ text: 'set local session_replication_role = replica' });
     for (const table of PAYOUT_TABLES) await tx.query({ text: `delete from public.${table}` });
     for (const table of PAYOUT_TABLES) await tx.query({ text: `insert into public.${table} select * from snapshot.${table}` });

@@ -8,6 +8,7 @@ import { findOrCreateLink } from '#areas/referrals/links.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
+import { becomeOwner } from '../database.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
 import { randomWallet } from './epochs.ts';
@@ -97,6 +98,8 @@ export async function consume(
       const activities = rows.map((row) => ({ ...row, amount: 0n }));
       const open = await openDay(tx);
       await scheduleRefresh(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
+      // Only the owner of the tables may change activities. The service marks them by a batch.
+      await tx.query(becomeOwner);
       for (const { sourceId, kind } of activities) await tx.query(markConsumed, [sourceId, kind]);
       if (options.killed) throw killed;
       return { activities, day: open.day };

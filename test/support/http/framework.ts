@@ -31,7 +31,7 @@ export async function startTestServer(routes?: readonly AnyRoute[], options: { e
   const database = options.env?.DATABASE_URL ? null : await createDatabase();
   const config = readConfig({
     NODE_ENV: 'test',
-    DATABASE_URL: database?.url,
+    DATABASE_URL: database?.serviceUrl,
     REDIS_URL: testRedisUrl(),
     REDIS_PREFIX: `test-${randomBytes(6).toString('hex')}`,
     ADMIN_TOKENS: `${TOKENS.all},editor:content:${TOKENS.content}`,

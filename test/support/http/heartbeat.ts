@@ -61,11 +61,12 @@ export interface SessionOptions {
   game?: string;
   playId: string;
   cookie?: string;
+  ticket?: string;
   headers?: Record<string, string>;
 }
 
-const sessionUrl = (url: string, { game = 'star-raiders', playId }: SessionOptions) =>
-  `${url.replace(/^http/, 'ws')}/game/${game}/session${playId === '' ? '' : `?playId=${playId}`}`;
+const sessionUrl = (url: string, { game = 'star-raiders', playId, ticket }: SessionOptions) =>
+  `${url.replace(/^http/, 'ws')}/game/${game}/session${playId === '' ? '' : `?playId=${playId}`}${ticket === undefined ? '' : `&ticket=${ticket}`}`;
 const connect = (url: string, options: SessionOptions) =>
   new WebSocket(sessionUrl(url, options), { headers: { ...(options.cookie ? { Cookie: options.cookie } : {}), ...options.headers } });
 

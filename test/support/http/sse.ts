@@ -16,6 +16,8 @@ export interface SseOptions {
   /** Value of the header `Last-Event-ID`. */
   readonly lastEventId?: string;
   readonly cookie?: string;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Whether the client reads nothing until `resume()`. */
   readonly paused?: boolean;
 }
@@ -160,7 +162,7 @@ export class SseClient {
 
 function connect(url: string, options: SseOptions): Promise<SseClient> {
   return new Promise((resolve, reject) => {
-    const headers: Record<string, string> = { Accept: 'text/event-stream' };
+    const headers: Record<string, string> = { ...options.headers, Accept: 'text/event-stream' };
     if (options.lastEventId) headers['Last-Event-ID'] = options.lastEventId;
     if (options.cookie) headers.Cookie = options.cookie;
     const request = get(url, { agent: false, headers }, (response) => resolve(new SseClient(url, response, options)));

@@ -36,6 +36,10 @@ import { Migration0046Restrictions } from './0046-restrictions.ts';
 import { Migration0047Appeals } from './0047-appeals.ts';
 import { Migration0048Privacy } from './0048-privacy.ts';
 import { Migration0049Replays } from './0049-replays.ts';
+import { Migration0050FeeMarket } from './0050-fee-market.ts';
+import { Migration0055SessionTokens } from './0055-session-tokens.ts';
+import { Migration0057TicketPayments } from './0057-ticket-payments.ts';
+import { Migration0058ServiceRole } from './0058-service-role.ts';
 import { Migration0061LaneScanClaims } from './0061-lane-scan-claims.ts';
 
 /**
@@ -82,4 +86,8 @@ export const migrations = [
   { name: '0048-privacy', class: Migration0048Privacy },
   { name: '0049-replays', class: Migration0049Replays },
   { name: '0061-lane-scan-claims', class: Migration0061LaneScanClaims },
+  { name: '0050-fee-market', class: Migration0050FeeMarket },
+  { name: '0055-session-tokens', class: Migration0055SessionTokens },
+  { name: '0057-ticket-payments', class: Migration0057TicketPayments },
+  { name: '0058-service-role', class: Migration0058ServiceRole },
 ];
