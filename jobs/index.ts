@@ -15,11 +15,12 @@ import {
   sweepBans,
   sweepClips,
   sweepEpochs,
+  sweepRents,
 } from './maintenance.ts';
 import { planPayouts, reconcilePayouts } from './payouts.ts';
 import { announceQuests, applyBan, completeQuests, consumeActivities, detectLostBoards, rebuildBoard, refreshBoards, sweepQuests } from './points.ts';
 import type { QueueName } from './queues.ts';
-import { advanceRound, checkTicket, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
+import { advanceRound, checkTicket, findTicketPayments, scheduleRounds, sweepRounds, sweepTickets } from './rounds.ts';
 import { recordScores } from './scores.ts';
 import { sweepWebhooks } from './webhooks.ts';
 
@@ -50,6 +51,7 @@ export const jobs = {
   sweepRounds,
   checkTicket,
   sweepTickets,
+  findTicketPayments,
   scheduleRounds,
   refreshDenyList,
   advanceBattles,
@@ -61,6 +63,7 @@ export const jobs = {
   sweepEpochs,
   projectDay,
   expireEpochs,
+  sweepRents,
   sweepClips,
   deleteAccounts,
   checkNames,

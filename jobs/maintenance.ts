@@ -49,6 +49,14 @@ export const expireEpochs = job({
   id: () => 'expire-epochs',
 });
 
+/** Sends the rents of closed reward epochs, which came back to the epoch authority, to the fee payer, at most once per UTC day. */
+export const sweepRents = job({
+  name: 'sweep-rents',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'sweep-rents',
+});
+
 /** Checks again that the names that wallets chose resolve to these wallets. */
 export const checkNames = job({
   name: 'check-names',

@@ -45,6 +45,15 @@ export const sweepTickets = job({
   id: () => 'sweep-tickets',
 });
 
+/** Finds payments for tickets on the chain that no wallet has named in a request, and records their tickets. */
+export const findTicketPayments = job({
+  name: 'find-ticket-payments',
+  queue: 'rounds',
+  payload: z.strictObject({}),
+  attempts: 1,
+  id: () => 'find-ticket-payments',
+});
+
 /** Starts the next lottery round of the schedule when it is due. */
 export const scheduleRounds = job({
   name: 'schedule-rounds',

@@ -21,6 +21,7 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   scheduleRounds: 1_000,
   sweepRounds: 1_000,
   sweepTickets: 1_000,
+  findTicketPayments: 2_000,
   refreshDenyList: 60_000,
   // Rewards
   projectDay: 15_000,
@@ -28,6 +29,7 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   followEpochs: 3_000,
   findClaimSignatures: 3_000,
   expireEpochs: 15_000,
+  sweepRents: 3_600_000,
   // Payouts and the chain
   planPayouts: 2_000,
   reconcilePayouts: 60_000,

@@ -3,8 +3,11 @@ import Koa from 'koa';
 import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { routes as allRoutes } from './areas/index.ts';
+import { web } from './areas/web/index.ts';
+import { jobDescriptions } from './job-descriptions.ts';
 import { cors } from './platform/auth/origin.ts';
 import { openSessions } from './platform/auth/sessions.ts';
+import { actionHeaders } from './platform/http/actions.ts';
 import { drain } from './platform/http/body.ts';
 import { bullBoard } from './platform/http/bull-board.ts';
 import { toHttpError } from './platform/http/errors.ts';
@@ -27,9 +30,11 @@ export function createApp(app: App, routes: readonly AnyRoute[] = Object.values(
   if (app.config.mediaUrl) koa.use(onlyMedia(app.config.mediaUrl.host));
   // Bull Board (the dashboard of the queues) runs before the CORS middleware. Its responses have no CORS headers, so a web page of an allowed origin
   // cannot read them with the operator's credentials.
-  koa.use(bullBoard(app));
+  koa.use(bullBoard(app, jobDescriptions, routes));
+  koa.use(actionHeaders(app.config, routes));
   koa.use(cors(app.config));
   koa.use(docs(app, routes));
+  koa.use(web(app));
   koa.use(createRouter(app, routes, openSessions(app, koa)));
   return koa;
 }
@@ -63,7 +68,7 @@ function handleRequest(app: App): Koa.Middleware {
       ctx.set(httpError.headers);
       if (!(await sendErrorPage(app, ctx, ctx.state.route, httpError))) {
         ctx.type = 'application/json';
-        ctx.body = JSON.stringify({ error: httpError.message });
+        ctx.body = JSON.stringify(ctx.state.isAction ? { message: httpError.message } : { error: httpError.message });
       }
       // Reads the rest of the request body: if the connection closed while the client is still sending the body, the client would lose the response.
       if (!ctx.req.complete) drain(ctx.req);
@@ -75,7 +80,7 @@ function handleRequest(app: App): Koa.Middleware {
     }
     const ms = performance.now() - started;
     const route: AnyRoute | undefined = ctx.state.route;
-    observeRequest(ctx.method, route?.path ?? 'none', ctx.status, ms);
+    observeRequest(ctx.method, route?.path ?? ctx.state.page ?? 'none', ctx.status, ms);
     if (app.log.isLevelEnabled('debug')) {
       app.log.debug({ requestId, method: ctx.method, path: ctx.path, status: ctx.status, ms: Math.round(ms) }, 'request');
     }

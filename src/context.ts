@@ -59,7 +59,7 @@ export async function openContext(config: Config, name: string, options: { clock
     redis,
     queues,
     replies,
-    chain: openChain(config),
+    chain: openChain(config, log),
     storage,
     get events() {
       return events;

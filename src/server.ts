@@ -1,8 +1,8 @@
 import { createApp } from './app.ts';
 import { attachSessionServer } from './areas/arcade/index.ts';
-import { reportDraws } from './areas/lottery/index.ts';
 import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
+import { reportAtStart } from './doctor/at-start.ts';
 import { drainStreams } from './platform/events/sse.ts';
 import { openServer } from './platform/http/server.ts';
 import { startHealthServer } from './platform/observability/health.ts';
@@ -15,11 +15,13 @@ const BACKLOG = 4_096;
 const app = await openContext(readConfig(), 'api');
 const tracing = await startTracing(app.config, 'api', app.log);
 const health = await startHealthServer(app);
-reportDraws(app);
 const koa = createApp(app);
 const server = openServer(koa);
 const verification = attachSessionServer(server, app, koa);
-server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }, () => app.log.info({ address: server.address() }, 'api is ready'));
+server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }, () => {
+  app.log.info({ address: server.address() }, 'api is ready');
+  reportAtStart(app, 'api');
+});
 
 shutDownOnSignal(app.log, async () => {
   await drainStreams(app);

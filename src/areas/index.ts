@@ -1,5 +1,6 @@
 import type { AnyRoute } from '#platform/http/route.ts';
 import { healthz, readyz } from '#platform/observability/health.ts';
+import { actionRoutes } from './actions/routes.ts';
 import { adminRoutes } from './admin/routes/index.ts';
 import { appealRoutes } from './appeals/routes.ts';
 import { arcadeRoutes } from './arcade/routes/index.ts';
@@ -42,6 +43,7 @@ export const routes = {
     ...clipRoutes.public,
     ...socialRoutes.public,
     ...eventRoutes.public,
+    ...actionRoutes.public,
   ],
   /** For signed-in wallets. */
   session: [

@@ -19,6 +19,7 @@ import { clipsTables } from './clips/entities.ts';
 import { lotteryTables } from './lottery/entities.ts';
 import { roundEvents } from './lottery/events.ts';
 import { roundGauges } from './lottery/gauges.ts';
+import { ticketPaymentTables } from './lottery/legacy/entities.ts';
 import { restrictionTables } from './lottery/restrictions/entities.ts';
 import { denyListGauges } from './lottery/restrictions/gauges.ts';
 import { balanceGauges } from './lottery/treasury-gauges.ts';
@@ -35,7 +36,7 @@ import { referralsTables } from './referrals/entities.ts';
 import { referralEvents } from './referrals/events.ts';
 import { rewardsTables } from './rewards/entities.ts';
 import { rewardEvents } from './rewards/events.ts';
-import { epochGauges } from './rewards/gauges.ts';
+import { distributorGauges, epochGauges } from './rewards/gauges.ts';
 import { socialTables } from './social/entities.ts';
 import { socialEvents } from './social/events.ts';
 import { walletsTables } from './wallets/entities.ts';
@@ -54,6 +55,7 @@ export const entities = [
   ...clipsTables,
   ...lotteryTables,
   ...restrictionTables,
+  ...ticketPaymentTables,
   ...payoutsTables,
   ...pointsTables,
   ...privacyTables,
@@ -92,4 +94,12 @@ export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcad
 export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreEvents(app), resetLinks: RESET_LINKS });
 
 /** Every reader of gauges that an area adds to the metrics of the service. */
-export const gauges: readonly GaugeReader[] = [pointsGauges, payoutGauges, balanceGauges, roundGauges, denyListGauges, epochGauges];
+export const gauges: readonly GaugeReader[] = [
+  pointsGauges,
+  payoutGauges,
+  balanceGauges,
+  roundGauges,
+  denyListGauges,
+  epochGauges,
+  distributorGauges,
+];

@@ -86,7 +86,10 @@ export async function readDocument(url: string): Promise<Document> {
   };
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]): Operation => {
-      const callers = described.security.flatMap((requirement) => (Object.keys(requirement).length === 0 ? ['none'] : Object.keys(requirement)));
+      const callers = described.security
+        .flatMap((requirement) => (Object.keys(requirement).length === 0 ? ['none'] : Object.keys(requirement)))
+        // Every operation that takes a session token also takes a session cookie, which the generated requests use.
+        .filter((caller) => caller !== 'sessionToken');
       return {
         name: `${method.toUpperCase()} ${path}`,
         method: method.toUpperCase(),

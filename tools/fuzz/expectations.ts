@@ -122,7 +122,7 @@ function isDeclared(draft: Draft, answer: ReceivedResponse): boolean {
   return types.includes(type);
 }
 
-/** Returns the faults of an error response. The body must be JSON, and `error` must be its only field. */
+/** Returns the faults of an error response. The body must be JSON with the sentence as its only field: `error`, or `message` below `/actions`. */
 function faultsOfError(draft: Draft, type: string, text: string): string[] {
   if (text === '') return draft.method === 'HEAD' || draft.isUndocumented ? [] : ['an error response has no body'];
   if (!/^application\/json\b/.test(type)) return [`an error response has the content type ${type || 'none'} instead of application/json`];
@@ -132,18 +132,25 @@ function faultsOfError(draft: Draft, type: string, text: string): string[] {
   } catch {
     return ['the body of an error response is not JSON'];
   }
-  if (typeof body !== 'object' || body === null || Object.keys(body).join() !== 'error' || !('error' in body))
-    return ['the body of an error response must have the one field "error"'];
-  if (typeof body.error !== 'string' || body.error === '') return ['the field "error" of an error response must be a text that is not empty'];
-  const { error } = body;
+  // A request that is rejected before its operation is known gets `error`.
+  const fields = draft.operation.path.startsWith('/actions') ? ['message', 'error'] : ['error'];
+  const given = typeof body === 'object' && body !== null ? Object.keys(body) : [];
+  const field = given.length === 1 ? fields.find((one) => one === given[0]) : undefined;
+  if (field === undefined) return [`the body of an error response must have the one field "${fields[0]}"`];
+  const error: unknown = Reflect.get(Object(body), field);
+  if (typeof error !== 'string' || error === '') return [`the field "${field}" of an error response must be a text that is not empty`];
   const faults = INTERNAL_DETAILS.filter((pattern) => pattern.test(error)).map(
     (pattern) => `an error message contains internal details (${pattern.source.slice(0, 30)})`,
   );
   return error.length > MAX_ERROR_CHARACTERS ? [...faults, `an error message has ${error.length} characters`] : faults;
 }
 
+/** Matches the findings that a process logs at its start. The target has no RPC node and no beacon. */
+export const START_FINDINGS = /"msg":"(?:wrong configuration or dependency: |the configuration and the dependencies are checked; )/;
+
 /** Returns the faults of a log line. */
 export function findLogFaults(line: string, state: ClientState): string[] {
+  if (START_FINDINGS.test(line)) return [];
   const leaks = findLeaks(line, state).map((what) => `a log line contains ${what}: ${line.slice(0, 500)}`);
   if (/^\{.*"level":"(?:error|fatal)"/.test(line)) return [...leaks, `an error was logged: ${line.slice(0, 2_000)}`];
   // A line that is not JSON is output of Node itself: a warning, a deprecation or an unhandled rejection.

@@ -115,7 +115,7 @@ export async function startTarget(options: { localnet?: LocalnetProcess; env?: R
     LOG_LEVEL: 'debug',
     // This limit is low, so that the requests of the run exceed it.
     CHAT_MESSAGES_PER_10_SEC: '2',
-    DATABASE_URL: database.url,
+    DATABASE_URL: database.serviceUrl,
     REDIS_URL: testRedisUrl(),
     REDIS_PREFIX: prefix,
     MEDIA_FOLDER: folder,

@@ -47,11 +47,11 @@ export const AppealView = OwnAppeal.extend({
 export type AppealView = z.input<typeof AppealView>;
 
 export const AppealsQuery = PageQuery.extend({
-  status: z.enum(APPEAL_STATES).default('open'),
+  status: z.enum(APPEAL_STATES).default('open').meta({ description: 'Only appeals with this status.' }),
   wallet: Wallet.optional().meta({ description: 'Only appeals of this wallet.' }),
 });
 
-export const AppealPath = z.strictObject({ id: Id });
+export const AppealPath = z.strictObject({ id: Id.meta({ description: 'The id of the appeal.' }) });
 
 export const AppealDecision = z
   .strictObject({

@@ -19,6 +19,7 @@ export { type BattleRefusal, tryLockBattle } from './scores/activities.ts';
 export { banWallet, finishBan, sweepUnfinishedBans, unbanWallet } from './scores/bans.ts';
 export { processScores } from './scores/batch.ts';
 export { type BestScore, type Days, readBestScores } from './scores/best-scores.ts';
+export { readVisibleScore } from './scores/own-scores.ts';
 export { seedArcade } from './seeds.ts';
 export { MAX_THEME_BYTES, mergeTheme, readTheme, type Theme } from './theme.ts';
 export { type ExpectedVersions, expectedVersions, versionTag } from './versions.ts';

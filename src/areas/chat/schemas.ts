@@ -31,7 +31,7 @@ export const MessageReceipt = z
   .meta({ id: 'ChatMessageReceipt' });
 
 export const MessagesQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
+  limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: 'Maximum number of messages.' }),
   before: Id.optional().meta({ description: 'Id of a message; only older messages are returned.' }),
 });
 

@@ -14,7 +14,7 @@ import type { Clip } from './rows.ts';
 import { ClipUpload, ClipView, MAX_CLIP_BYTES, OwnClip } from './schemas.ts';
 import { MAX_DAILY_BYTES, MAX_DAILY_CLIPS } from './upload.ts';
 
-const ClipPath = z.strictObject({ id: Id });
+const ClipPath = z.strictObject({ id: Id.meta({ description: 'The id of the clip.' }) });
 
 /** Converts a clip into its public view. */
 const present = (app: App, { id, wallet, gameId, title, type, bytes, createdAt }: Clip): ClipView => ({
@@ -45,7 +45,10 @@ const getClips = route({
   auth: 'public',
   summary: 'List clips, newest first',
   description: 'All clips, or the clips of a game, a wallet, or both.',
-  query: PageQuery.extend({ gameId: Slug.optional(), wallet: Wallet.optional() }),
+  query: PageQuery.extend({
+    gameId: Slug.optional().meta({ description: 'Only clips of this game.' }),
+    wallet: Wallet.optional().meta({ description: 'Only clips of this wallet.' }),
+  }),
   returns: { 200: z.array(ClipView) },
   fails: [],
   cache: 'no-cache',

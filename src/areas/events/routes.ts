@@ -4,7 +4,7 @@ import { BurnPath, readEvent } from '#areas/burns';
 import { openQuests, presentQuest, QuestView } from '#areas/quests';
 import { eventTypes } from '#areas/registry.ts';
 import { PageQuery } from '#lib/paging.ts';
-import { sessionIdOf } from '#platform/auth/sessions.ts';
+import { requestSessionKey } from '#platform/auth/sessions.ts';
 import { bitOf } from '#platform/events/replay-buffer.ts';
 import { streamsOf } from '#platform/events/sse.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
@@ -26,7 +26,7 @@ const events = route({
   handler: async ({ app, query, wallet, ctx }) => {
     const mask = categoriesOf(query.categories).reduce((bits, category) => bits | bitOf(category), 0);
     const lastEventId = ctx.get('Last-Event-ID') || query.lastEventId || null;
-    const begin = await streamsOf(app).open({ mask, wallet, sessionId: sessionIdOf(ctx), lastEventId });
+    const begin = await streamsOf(app).open({ mask, wallet, sessionKey: requestSessionKey(ctx), lastEventId });
     return reply(200, begin, { 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no', Connection: 'close' });
   },
 });

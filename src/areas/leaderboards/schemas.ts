@@ -30,7 +30,10 @@ export const RankQuery = z
   .refine(atHasPeriod, AT_NEEDS_PERIOD);
 
 /** Query parameters of period stats. */
-export const PeriodQuery = z.object({ period: Period.default('day'), at: PERIOD_FIELDS.at });
+export const PeriodQuery = z.object({
+  period: Period.default('day').meta({ description: 'The period, in UTC; a week begins on Monday.' }),
+  at: PERIOD_FIELDS.at,
+});
 
 export const GameParams = z.object({ id: Slug.meta({ id: 'GameRef', description: 'The game’s id.', example: 'star-raiders' }) });
 

@@ -35,7 +35,7 @@ const deleteMe = route({
   fails: [],
   handler: async ({ app, wallet, ctx }) => {
     await app.tx((tx) => requestDeletion(tx, wallet));
-    await endSession(ctx);
+    await endSession(app, ctx);
     return reply(202, null);
   },
 });

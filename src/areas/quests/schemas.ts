@@ -17,7 +17,7 @@ const { active, ...described } = QuestDefinition.shape;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Path parameter with a quest's id. */
-export const QuestPath = z.object({ id: Slug.meta({ description: 'Id of the quest.', example: ID }) });
+export const QuestPath = z.object({ id: Slug.meta({ description: 'Id of the quest.', example: 'regular' }) });
 export const QuestsQuery = PageQuery.extend({ category: Slug.optional().meta({ description: 'Returns quests of this category only.' }) });
 
 const publicFields = { id: Slug.meta({ id: 'QuestId', example: ID }), version: Count.min(1), ...described };

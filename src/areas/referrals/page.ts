@@ -16,7 +16,7 @@ export const getHome = route({
   auth: 'public',
   summary: 'The page of the arcade, to which referral links lead',
   description:
-    'An HTML page for people. With the code of a referral link in `ref`, it shows the code, or says that the code is not valid. It needs no script.',
+    'An HTML page for people. With the code of a referral link in `ref`, it shows the code, or says that the code is not valid. It needs no script. While the arcade page is on, the service serves that page here instead.',
   query: z.object({
     ref: z.string().max(64).optional().meta({ description: 'Referral code, in any case.', example: '7K3QXM9A' }),
   }),

@@ -94,7 +94,7 @@ export const LinkPath = z.object({
   platform: z
     .string()
     .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens')
-    .meta({ example: 'x' }),
+    .meta({ description: 'The network of the linked account.', example: 'x' }),
 });
 
 export const CrcQuery = z.object({

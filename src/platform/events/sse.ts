@@ -36,8 +36,8 @@ const TIMES: StreamTimes = { heartbeatMs: 15_000, rotateMs: 600_000 };
 
 /** The parameters of a new stream. */
 export interface Subscription extends Reader {
-  /** The id of the session; null = anonymous. */
-  readonly sessionId: string | null;
+  /** The key of the session; null = anonymous. */
+  readonly sessionKey: string | null;
   /** The client's `Last-Event-ID`; null = new events only. */
   readonly lastEventId: string | null;
 }
@@ -152,10 +152,10 @@ class Streams {
     }
     socket.on('close', () => this.#leave(subscriber));
     // The client of a stream whose session has ended reconnects with its current session.
-    if (subscription.sessionId !== null)
+    if (subscription.sessionKey !== null)
       socket.on(
         'close',
-        watchSession(this.#app, subscription.sessionId, () => this.#endInBackground(subscriber)),
+        watchSession(this.#app, subscription.sessionKey, () => this.#endInBackground(subscriber)),
       );
     subscriber.begin(subscription.lastEventId === null ? 'now' : from);
   }

@@ -5,6 +5,11 @@ export const ErrorBody = z
   .strictObject({ error: z.string().meta({ description: 'One sentence with the field and its requirement.' }) })
   .meta({ id: 'Error', example: { error: 'no such resource' } });
 
+/** Body of every error response of an action, as the specification of Solana Actions defines it. */
+export const ActionErrorBody = z
+  .strictObject({ message: z.string().meta({ description: 'One sentence, which the client shows to the user.' }) })
+  .meta({ id: 'ActionError', example: { message: 'epoch 20777 has no reward for this wallet' } });
+
 /** Component name, meaning and example sentence of an error status in the OpenAPI document. */
 interface ErrorKind {
   readonly id: string;

@@ -7,7 +7,9 @@ import type { Config } from '#config';
 type SetHeaders = (ctx: Koa.Context) => Promise<void>;
 
 /** Sources of a directive of the Content-Security-Policy. */
-type Directives = Readonly<Record<'scriptSrc' | 'styleSrc' | 'imgSrc' | 'fontSrc' | 'connectSrc' | 'formAction', string[]>>;
+type Directives = Readonly<Record<'scriptSrc' | 'styleSrc' | 'imgSrc' | 'fontSrc' | 'connectSrc' | 'formAction', string[]>> & {
+  readonly workerSrc?: string[];
+};
 
 const NONE = ["'none'"];
 const SELF = ["'self'"];
@@ -55,4 +57,29 @@ export const pageOnlyHeaders = (config: Config, styles: string): SetHeaders =>
     fontSrc: NONE,
     connectSrc: NONE,
     formAction: NONE,
+  });
+
+/**
+ * Permissions that a page of the arcade needs besides scripts, styles, fonts and answers of this service.
+ * - `plain`: none.
+ * - `play`: runs WebAssembly, for the simulations of games.
+ * - `check`: runs WebAssembly in a web worker, and connects to the RPC node that the visitor names. The policy cannot know this node, so it allows
+ *   every https host, and http on the visitor's own machine.
+ */
+export type WebPolicy = 'plain' | 'play' | 'check';
+
+const WASM = "'wasm-unsafe-eval'";
+const NODES = ['https:', 'http://localhost:*', 'http://127.0.0.1:*'];
+
+/** Returns a function that sets the security headers of a page of the arcade: no inline scripts or styles, no framing. */
+export const webHeaders = (config: Pick<Config, 'publicUrl'>, policy: WebPolicy): SetHeaders =>
+  headersOf(config, {
+    scriptSrc: policy === 'plain' ? SELF : [...SELF, WASM],
+    styleSrc: SELF,
+    // Icons of wallets are data URLs.
+    imgSrc: [...SELF, 'data:'],
+    fontSrc: SELF,
+    connectSrc: policy === 'check' ? [...SELF, ...NODES] : SELF,
+    formAction: NONE,
+    workerSrc: policy === 'check' ? SELF : NONE,
   });

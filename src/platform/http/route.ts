@@ -162,6 +162,16 @@ export interface AnyRoute {
   readonly fails: readonly ErrorStatus[];
   /** Whether a banned wallet may use the route. Such a wallet can sign in, but only to read its own data, to appeal and to delete its account. */
   readonly forBanned?: boolean;
+  /**
+   * Whether the route is an endpoint of Solana Actions: pages of any origin may call it without credentials, its responses have the headers of that
+   * protocol, and its errors are `{ "message": … }`. Only a `public` route may be one.
+   */
+  readonly isAction?: boolean;
+  /**
+   * Day (YYYY-MM-DD) since which the route is kept only for existing clients. Its responses then have the header `Deprecation` (RFC 9745), and the
+   * OpenAPI document marks it as deprecated.
+   */
+  readonly deprecatedSince?: string;
   /** Whether the route supports `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /**
@@ -221,7 +231,7 @@ export function errorStatusesOf(route: AnyRoute): ErrorStatus[] {
   if (route.params !== undefined) statuses.add(404);
   if (isUnsafe) statuses.add(413).add(415);
   if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
-  if (token || (isUnsafe && webhook === null) || (route.auth === 'session' && !route.forBanned)) statuses.add(403);
+  if (token || (isUnsafe && webhook === null && !route.isAction) || (route.auth === 'session' && !route.forBanned)) statuses.add(403);
   if (webhook !== null) statuses.add(409).add(429);
   if (route.idempotent) statuses.add(409).add(400);
   return [...statuses].sort((a, b) => a - b);

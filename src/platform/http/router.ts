@@ -6,7 +6,7 @@ import type { App } from '#platform/app.ts';
 import { recordAdminAction, requireAdminToken, requireInternalToken } from '#platform/auth/admin-tokens.ts';
 import { requireBasic } from '#platform/auth/basic-auth.ts';
 import { checkOrigin } from '#platform/auth/origin.ts';
-import { isRestrictedSession, type SessionMiddleware, walletOf } from '#platform/auth/sessions.ts';
+import { isRestrictedSession, type SessionMiddleware, sessionRequired, sessionTokenOf, walletOf } from '#platform/auth/sessions.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { countDelivery, readDelivery, storeOnce, type VerifiedDelivery } from '#platform/webhooks/receive.ts';
 import { boundedStream, hasBody, isJson, MAX_JSON_BYTES, readJson } from './body.ts';
@@ -41,13 +41,16 @@ export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Se
   for (const route of routes) {
     const { session, webhook } = credentialsOf(route);
     const endpoint: Endpoint = { route, source: webhook, errorStatuses: new Set(errorStatusesOf(route)) };
+    const deprecation = deprecationHeaders(route);
     const segment = firstSegment(route.path);
     const router = routers.get(segment)?.router ?? new Router({ sensitive: true, strict: true, exclusive: 'specificity' });
     routers.set(segment, { router, respond: router.routes() });
     router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
       ctx.state.route = route;
       // Webhook senders send no Origin header; their requests are signed instead. `requireBasic` has its own, stricter check.
-      if (webhook === null && route.auth !== 'basic') checkOrigin(app.config, ctx);
+      // An action may be called by pages of any origin, because it reads no credentials.
+      if (webhook === null && route.auth !== 'basic' && !route.isAction) checkOrigin(app.config, ctx);
+      if (deprecation) ctx.set(deprecation);
       if (session) await sessions(ctx, () => serve(app, endpoint, ctx, ctx.params));
       else await serve(app, endpoint, ctx, ctx.params);
     });
@@ -61,6 +64,12 @@ export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Se
     await respond(Object.assign(ctx, { params: {}, router }), async () => respondWithMethods(router, ctx));
   };
 }
+
+/** Returns the headers of a deprecated route: the time since which it is deprecated (RFC 9745) and a link to the documentation; null for other routes. */
+const deprecationHeaders = ({ deprecatedSince }: AnyRoute) =>
+  deprecatedSince === undefined
+    ? null
+    : { Deprecation: `@${Date.parse(deprecatedSince) / 1_000}`, Link: '</docs>; rel="deprecation"; type="text/html"' };
 
 const firstSegment = (path: string): string => {
   const end = path.indexOf('/', 1);
@@ -91,18 +100,18 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
   if (auth === 'basic') return { wallet: null, admin: requireBasic(app, ctx).name };
   if (auth === 'session') {
     const wallet = walletOf(ctx);
-    if (wallet === null) throw fail(401, 'a session is required, sign in first');
+    if (wallet === null) throw sessionRequired(ctx);
     if (!route.forBanned && isRestrictedSession(ctx)) throw banned();
     return { wallet, admin: null };
   }
   if ('admin' in auth) return { wallet: null, admin: requireAdminToken(app, ctx, auth.admin).name };
   if ('sessionOrAdmin' in auth) {
     const wallet = walletOf(ctx);
-    if (wallet !== null && ctx.get('Authorization') === '') {
+    if (ctx.get('Authorization') === '' || sessionTokenOf(ctx) !== null) {
+      if (wallet === null) throw sessionRequired(ctx);
       if (isRestrictedSession(ctx)) throw banned();
       return { wallet, admin: null };
     }
-    if (ctx.get('Authorization') === '') throw fail(401, 'a session is required, sign in first');
     return { wallet, admin: requireAdminToken(app, ctx, auth.sessionOrAdmin).name };
   }
   auth.webhook satisfies WebhookSource;

@@ -1,8 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { z } from 'zod';
 import type { App, GaugeReader } from '#platform/app.ts';
-import { migrations } from '#platform/db/migrations/index.ts';
-import { statement } from '#platform/db/sql.ts';
+import { readMigrationState } from '#platform/db/applied-migrations.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { openMetrics } from './metrics/scrape.ts';
 
@@ -22,8 +21,6 @@ const Readiness = z
   .meta({ id: 'Readiness', example: { status: 'ok', checks: { postgresql: 'ok', migrations: 'ok', redis: 'ok' } } });
 type Readiness = z.output<typeof Readiness>;
 
-const appliedMigrations = statement<{ name: string }>('applied_migrations', 'select name from migrations');
-
 /** Returns whether the work succeeds within the timeout. */
 const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   Promise.race([
@@ -42,16 +39,9 @@ async function checkReadiness(app: App): Promise<Readiness> {
   let pending = true;
   const [postgresql, redis] = await Promise.all([
     succeeds(
-      app.db.query(appliedMigrations).then(
-        (rows) => {
-          const applied = new Set(rows.map((row) => row.name));
-          pending = migrations.some((migration) => !applied.has(migration.name));
-        },
-        // SQLSTATE 42P01: the table of migrations does not exist yet. PostgreSQL has responded, so only the migrations check fails.
-        (error: unknown) => {
-          if (!(error instanceof Error && 'code' in error && error.code === '42P01')) throw error;
-        },
-      ),
+      readMigrationState(app.db).then(({ missing }) => {
+        pending = missing.length > 0;
+      }),
     ),
     succeeds(app.redis.ping()),
   ]);

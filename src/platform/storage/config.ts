@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
+import type { ReportProblem } from '#lib/settings/problems.ts';
 
 /** The environment variables of media storage. */
 export const StorageEnvironment = {
@@ -33,15 +34,19 @@ export interface StorageConfig {
 
 /**
  * Builds the settings of media storage.
- * @throws when only some of the S3 settings are set, or when the folder is a relative path in production
+ * @param report gets a sentence when only some of the S3 settings are set, or when the folder is a relative path in production
  */
-export function storageConfig(environment: z.infer<z.ZodObject<typeof StorageEnvironment>>, production: boolean): StorageConfig {
+export function storageConfig(
+  environment: z.infer<z.ZodObject<typeof StorageEnvironment>>,
+  production: boolean,
+  report: ReportProblem,
+): StorageConfig {
   const { MEDIA_FOLDER: folder, MEDIA_S3_ENDPOINT: endpoint, MEDIA_S3_BUCKET: bucket, MEDIA_S3_REGION: region } = environment;
   const { MEDIA_S3_ACCESS_KEY: accessKey, MEDIA_S3_SECRET_KEY: secretKey } = environment;
-  if (production && !isAbsolute(folder)) throw new Error('configuration: MEDIA_FOLDER must be an absolute path in production');
+  if (production && !isAbsolute(folder)) report('MEDIA_FOLDER must be an absolute path in production');
   if (endpoint && bucket && accessKey && secretKey) return { folder, s3: { endpoint, bucket, region, accessKey, secretKey } };
   if (endpoint || bucket || accessKey || secretKey) {
-    throw new Error('configuration: MEDIA_S3_ENDPOINT, MEDIA_S3_BUCKET, MEDIA_S3_ACCESS_KEY and MEDIA_S3_SECRET_KEY must be set together');
+    report('MEDIA_S3_ENDPOINT, MEDIA_S3_BUCKET, MEDIA_S3_ACCESS_KEY and MEDIA_S3_SECRET_KEY must be set together');
   }
   return { folder, s3: null };
 }

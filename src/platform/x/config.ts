@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ReportProblem } from '#lib/settings/problems.ts';
 
 const url = z.url({ protocol: /^https?$/ });
 /**
@@ -42,19 +43,19 @@ type XVariables = z.infer<z.ZodObject<typeof XEnvironment>> & {
 
 /**
  * Builds the settings of X.
- * @throws when the settings are incomplete, or when a URL is not https in production
+ * @param report gets a sentence when the settings are incomplete, or when a URL is not https in production
  */
-export function xConfig(environment: XVariables, production: boolean) {
+export function xConfig(environment: XVariables, production: boolean, report: ReportProblem) {
   const { X_CLIENT_ID, X_CLIENT_SECRET, X_REDIRECT_URL, X_AUTHORIZE_URL, X_API_URL, X_ACCOUNT_ID } = environment;
   const pages = environment.FRONTEND_URL ?? environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`;
   const redirectUrl = X_REDIRECT_URL ?? `${pages.replace(/\/$/, '')}/link/x`;
-  if (X_CLIENT_SECRET !== undefined && X_CLIENT_ID === undefined) throw new Error('configuration: X_CLIENT_SECRET needs X_CLIENT_ID');
+  if (X_CLIENT_SECRET !== undefined && X_CLIENT_ID === undefined) report('X_CLIENT_SECRET needs X_CLIENT_ID');
   if (production) {
     const used = { X_AUTHORIZE_URL, X_API_URL, ...(X_CLIENT_ID === undefined ? {} : { X_REDIRECT_URL: redirectUrl }) };
     for (const [name, value] of Object.entries(used)) {
-      if (!value.startsWith('https://')) throw new Error(`configuration: ${name} must be https in production`);
+      if (!value.startsWith('https://')) report(`${name} must be https in production`);
     }
-    if (environment.WEBHOOK_SECRET_X.length > 0 && X_ACCOUNT_ID === undefined) throw new Error('configuration: WEBHOOK_SECRET_X needs X_ACCOUNT_ID');
+    if (environment.WEBHOOK_SECRET_X.length > 0 && X_ACCOUNT_ID === undefined) report('WEBHOOK_SECRET_X needs X_ACCOUNT_ID');
   }
   return {
     apiUrl: X_API_URL,

@@ -4,6 +4,7 @@ import { MAX_RECORDS } from '#areas/arcade/saves/records.ts';
 import { RecordReceipt } from '#areas/arcade/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { asOwner } from '#test/support/database.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
@@ -103,7 +104,7 @@ test('the database refuses update, delete and truncate of records', async () => 
     statement('test_truncate_record', 'truncate game_records cascade'),
     statement('test_delete_erasures', 'delete from game_record_erasures'),
   ];
-  for (const attempt of attempts) await expect(t.app.tx((tx) => tx.query(attempt))).rejects.toThrow('append-only');
+  for (const attempt of attempts) await expect(asOwner(t.app, (tx) => tx.query(attempt))).rejects.toThrow('append-only');
 });
 
 const erase = statement<{ erased: boolean }>('test_erase_record', 'select erase_game_record($1, $2, $3) as erased');
@@ -184,7 +185,7 @@ test('a logged erasure allows no other change of the record, and no change of ot
     [second.recordId, 'salt = null, record = null'],
   ]) {
     const update = statement(`test_change_${change?.length}`, `update game_records set ${change} where id = $1`);
-    await expect(t.app.tx((tx) => tx.query(update, [id]))).rejects.toThrow('append-only');
+    await expect(asOwner(t.app, (tx) => tx.query(update, [id]))).rejects.toThrow('append-only');
   }
 });
 

@@ -207,6 +207,9 @@ test('in production the URLs of X must use TLS, and the arcade’s account id is
     xConfig(
       { ...z.object(XEnvironment).parse(env), PUBLIC_URL: 'https://coinop.test/', PORT: 3_000, WEBHOOK_SECRET_X: secret === '' ? [] : [secret] },
       production,
+      (problem) => {
+        throw new Error(problem);
+      },
     );
   expect(read({ X_CLIENT_ID: 'id' })).toMatchObject({
     apiUrl: 'https://api.x.com',

@@ -15,8 +15,12 @@ const ofProvider = (node: RpcNodeName): readonly DrawFault[] => [
   rpc((r) => ({ kind: 'rateLimit', node, retryAfter: r.between(0, 2) })),
 ];
 
-/** Congestion: transactions do not land, land late, land without a reply, or are dropped by a fork. */
+/** Congestion: transactions compete for full blocks, do not land, land late, land without a reply, or are dropped by a fork. */
 const CONGESTION: readonly DrawFault[] = [
+  ...Array.from(
+    { length: 4 },
+    (): DrawFault => (r, p) => ({ kind: 'congest', median: r.pick([2_000, 10_000, 50_000]), forMs: r.between(2_000, 4 * p.downMs) }),
+  ),
   rpc(() => ({ kind: 'drop', methods: ['sendTransaction'] })),
   rpc(() => ({ kind: 'drop', methods: ['sendTransaction'], probability: 1 })),
   rpc(() => ({ kind: 'loseReply', methods: ['sendTransaction'] })),

@@ -101,8 +101,9 @@ export class Client {
         return;
       }
       if (response && !RETRYABLE.has(response.status)) {
-        this.#ledger.violations.push(`/auth/verify answered ${response.status} ${await response.text()}`);
-        throw new RequestAbandoned('sign-in failed');
+        const answer = `/auth/verify answered ${response.status} ${await response.text()}`;
+        this.#ledger.violations.push(answer);
+        throw new RequestAbandoned(answer);
       }
       await sleep(100);
     }

@@ -124,6 +124,11 @@ export class FaultInjector {
           await this.#control.limit(fault.perSecond, { node: fault.node });
           return () => this.#control.limit(null, { node: fault.node });
         });
+      case 'congest':
+        return await this.#applyFor(fault.forMs, async () => {
+          await this.#control.congest({ median: fault.median });
+          return () => this.#control.congest(null);
+        });
       case 'purge':
         return await this.#applyFor(fault.forMs, async () => {
           await this.#control.purge(undefined, fault.node);

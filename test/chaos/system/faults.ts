@@ -19,6 +19,7 @@ export type ChaosFault =
   | { readonly kind: 'lie'; readonly node: RpcNodeName; readonly says: Lie; readonly forMs: number }
   | { readonly kind: 'limit'; readonly node: RpcNodeName; readonly perSecond: number; readonly forMs: number }
   | { readonly kind: 'purge'; readonly node: RpcNodeName; readonly forMs: number }
+  | { readonly kind: 'congest'; readonly median: number; readonly forMs: number }
   | { readonly kind: 'beacon'; readonly forMs: number };
 
 /** A fault and the pause before it, ms. */
@@ -117,6 +118,8 @@ export function describeFault(fault: ChaosFault): string {
       return `the ${fault.node} node serves ${fault.perSecond} calls per second for ${fault.forMs} ms`;
     case 'purge':
       return `the ${fault.node} node without its history for ${fault.forMs} ms`;
+    case 'congest':
+      return `blocks full at a median price of ${fault.median} for ${fault.forMs} ms`;
     case 'beacon':
       return `the beacon stopped for ${fault.forMs} ms`;
   }

@@ -10,7 +10,7 @@ export const prepareCommits = (url: string): Promise<void> =>
     await db.query(`
       create table chaos_commits (share float8 not null);
       insert into chaos_commits values (0);
-      create function chaos_commit() returns trigger language plpgsql as $$
+      create function chaos_commit() returns trigger language plpgsql security definer set search_path = public as $$
         begin
           if random() < (select share from chaos_commits) then
             perform pg_terminate_backend(pg_backend_pid());

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { auditHash } from '#platform/auth/admin-tokens.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
+import { asOwner } from '#test/support/database.ts';
 import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
 
 let handled: (string | null)[] = [];
@@ -169,7 +170,7 @@ test('the audit log cannot be updated, deleted or truncated', async () => {
     statement('test_delete_audit', 'delete from admin_audit'),
     statement('test_truncate_audit', 'truncate admin_audit'),
   ]) {
-    await expect(server.app.tx((tx) => tx.query(change))).rejects.toThrow('append-only');
+    await expect(asOwner(server.app, (tx) => tx.query(change))).rejects.toThrow('append-only');
   }
 });
 

@@ -22,6 +22,8 @@ test('admin and internal tokens have the same form: a token, or name, scopes, an
 
 test.each([
   [{ INTERNAL_TOKENS: 'short' }, 'INTERNAL_TOKENS: the token of internal-1 is shorter than 16 characters'],
+  [{ ADMIN_TOKENS: `sess_${TOKEN}` }, 'ADMIN_TOKENS: the token of admin-1 must not begin with sess_'],
+  [{ INTERNAL_TOKENS: `x:import:sess_${TOKEN}` }, 'INTERNAL_TOKENS: the token of x must not begin with sess_'],
   [{ INTERNAL_TOKENS: `x:money:${TOKEN}` }, 'INTERNAL_TOKENS: the scopes of x must be of: import'],
   [{ ADMIN_TOKENS: `x:money:2027-02-30:${TOKEN}` }, 'ADMIN_TOKENS: 2027-02-30 is not a day'],
   [{ ADMIN_TOKENS: TOKEN, INTERNAL_TOKENS: TOKEN }, 'each token must have its own name and secret, but internal-1 repeats one'],

@@ -6,7 +6,7 @@ import { purgeExpired } from '#jobs/maintenance.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { healthz, readyz, startHealthServer } from '#platform/observability/health.ts';
-import { createDatabase, testRedisUrl } from '#test/support/database.ts';
+import { asOwner, createDatabase, testRedisUrl } from '#test/support/database.ts';
 import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
@@ -163,10 +163,10 @@ test('/readyz fails when the database lacks a migration', async () => {
   const behind = await startTestServer(routes);
   try {
     await expectRecovery(`${behind.url}/readyz`);
-    await behind.app.tx((tx) => tx.query(deleteMigration));
+    await asOwner(behind.app, (tx) => tx.query(deleteMigration));
     const checks = { postgresql: 'ok', migrations: 'failed', redis: 'ok' };
     expect(await readResponse(await fetch(`${behind.url}/readyz`))).toEqual({ status: 503, body: { status: 'failed', checks } });
-    await behind.app.tx((tx) => tx.query(dropMigrations));
+    await asOwner(behind.app, (tx) => tx.query(dropMigrations));
     expect(await readResponse(await fetch(`${behind.url}/readyz`))).toEqual({ status: 503, body: { status: 'failed', checks } });
   } finally {
     await behind.close();

@@ -100,6 +100,12 @@ test('a scrape of a worker has metrics of jobs, transactions, events, scores, st
       expect(now.value('coinop_events_oldest_unpublished_seconds')).toBe(0);
     }, workerHealth);
     expect(seen.value('coinop_chain_balance', { role: 'fee_payer', asset: 'sol' })).toBeGreaterThan(0);
+    for (const labels of [
+      { role: 'fee_payer', asset: 'sol' },
+      { role: 'treasury', asset: 'usdc' },
+    ]) {
+      expect(seen.value('coinop_chain_balance_days_left', labels)).toBeGreaterThan(0);
+    }
     expect(seen.value('coinop_chain_outflow_limit', { asset: 'usdc' })).toBe(Number(t.app.config.chain.dailyLimits.usdc));
     expect(seen.value('coinop_chain_balances_read_timestamp_seconds')).toBeGreaterThan(1_000_000_000);
     for (const outcome of ['signed', 'finalized']) {

@@ -17,6 +17,7 @@ import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { filesIn, GAME, mp4, upload, uploadClip } from '#test/support/areas/clips.ts';
 import { asAdmin } from '#test/support/areas/quests.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 import { type S3, startS3 } from '#test/support/servers/s3.ts';
 import { signIn } from '#test/support/wallet.ts';
 
@@ -204,12 +205,8 @@ test('the S3 settings must be complete, and production needs an absolute media f
   expect(() => readConfig({ MEDIA_S3_ENDPOINT: 'https://s3.example' })).toThrow('must be set together');
   expect(() => readConfig({ ...s3.env, MEDIA_S3_BUCKET: 'Not a bucket' })).toThrow('MEDIA_S3_BUCKET');
   expect(readConfig({ ...s3.env }).storage.s3).toMatchObject({ bucket: 'media', region: 'us-east-1' });
-  const production = {
-    ...{ NODE_ENV: 'production', SESSION_KEYS: 'k'.repeat(32), RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64') },
-    PUBLIC_URL: 'https://coinop.example',
-  };
-  expect(() => readConfig(production)).toThrow('MEDIA_FOLDER');
-  expect(readConfig({ ...production, MEDIA_FOLDER: '/srv/media' }).storage).toEqual({ folder: '/srv/media', s3: null });
+  expect(() => readConfig({ ...PRODUCTION, MEDIA_FOLDER: 'media' })).toThrow('MEDIA_FOLDER must be an absolute path in production');
+  expect(readConfig({ ...PRODUCTION, MEDIA_FOLDER: '/srv/media' }).storage).toEqual({ folder: '/srv/media', s3: null });
 });
 
 test('a bucket rejects uploads with a wrong key', async () => {

@@ -8,6 +8,7 @@ import { route } from '#platform/http/route.ts';
 import { job } from '#platform/jobs/job.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
+import { asOwner } from '#test/support/database.ts';
 import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 import { createSecret, deliver, hashOf, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
 
@@ -49,7 +50,7 @@ const routes = [hook('payment-status'), hook('x')];
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer(routes, { env: { WEBHOOK_SECRET_PAYMENT_STATUS: `${NEW_SECRET},${OLD_SECRET}`, WEBHOOK_SECRET_X: X_SECRET } });
-  await server.app.tx((tx) => tx.query({ text: 'create table effects (name text not null)' }));
+  await asOwner(server.app, (tx) => tx.query({ text: 'create table effects (name text not null)' }));
 });
 afterAll(() => server.close());
 

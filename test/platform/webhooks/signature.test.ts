@@ -9,6 +9,7 @@ import { Acknowledged, acknowledged } from '#platform/webhooks/receive.ts';
 import { verifyStandard } from '#platform/webhooks/signature.ts';
 import { readResponse, startTestServer, type TestServer } from '#test/support/http/framework.ts';
 import { createSecret, deliver, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
+import { PRODUCTION } from '#test/support/production.ts';
 
 const NEW_SECRET = createSecret();
 const OLD_SECRET = createSecret(24);
@@ -151,14 +152,7 @@ test.each([
   ['WEBHOOK_SECRET_CHAT_BRIDGE', 'whsec_not base64 at all, though it is long enough'],
   ['WEBHOOK_SECRET_X', 'short'],
 ])('readConfig rejects a malformed %s without showing its value', (variable, value) => {
-  const start = () =>
-    readConfig({
-      NODE_ENV: 'production',
-      SESSION_KEYS: 'k'.repeat(32),
-      RECEIPT_KEY: Buffer.alloc(32, 7).toString('base64'),
-      PUBLIC_URL: 'https://coinop.test',
-      [variable]: value,
-    });
+  const start = () => readConfig({ ...PRODUCTION, [variable]: value });
   expect(start).toThrow(variable);
   expect(start).not.toThrow(value);
 });

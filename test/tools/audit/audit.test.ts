@@ -25,6 +25,7 @@ beforeAll(async () => {
   t = await createHistory();
   db = new pg.Client({ connectionString: t.env.DATABASE_URL });
   await db.connect();
+  await db.query('set role none');
   const { config, redis, chain, storage } = t.app;
   const query = async <Row>({ text }: { text: string }, values: readonly unknown[] = []) =>
     (await db.query<Row & pg.QueryResultRow>({ text, values: [...values] })).rows;

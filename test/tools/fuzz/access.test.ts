@@ -11,6 +11,7 @@ import { randomWallet } from '#test/support/areas/epochs.ts';
 import { request, type SocialTest, startSocialTest, X_SECRET } from '#test/support/areas/social.ts';
 import { failedUpgrade } from '#test/support/http/heartbeat.ts';
 import { createSecret, standardHeaders, xHeaders } from '#test/support/http/webhook.ts';
+import { signInWithToken } from '#test/support/sign-in.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 /** Access tests: every route with every credential. */
@@ -24,6 +25,7 @@ const routes: readonly AnyRoute[] = Object.values(routesByCaller).flat();
 let t: SocialTest;
 let owner: SignedIn;
 let other: SignedIn;
+let token: string;
 beforeAll(async () => {
   t = await startSocialTest({
     env: {
@@ -36,6 +38,7 @@ beforeAll(async () => {
   });
   await registerGame(t.url, ADMIN_TOKEN, GAME);
   [owner, other] = await Promise.all([signIn(t), signIn(t)]);
+  ({ token } = await signInWithToken(t));
 });
 afterAll(() => t.close());
 
@@ -62,6 +65,9 @@ const signed = (source: 'payment-status' | 'chat-bridge' | 'x', body = '{}') =>
 const callers = (): Record<string, Record<string, string>> => ({
   'no credentials': {},
   'a session': { Cookie: owner.cookie },
+  'a session token': bearer(token),
+  'a session with an admin token': { Cookie: owner.cookie, ...bearer(ADMIN_TOKEN) },
+  'a session with an unknown session token': { Cookie: owner.cookie, ...bearer(`sess_${'A'.repeat(43)}`) },
   'the internal token': bearer(INTERNAL),
   ...Object.fromEntries(SCOPES.map((scope) => [`the token of ${scope}`, bearer(scoped[scope])])),
   'the token of all scopes': bearer(ADMIN_TOKEN),
@@ -87,7 +93,8 @@ test('an admin route accepts only tokens of its scope', async () => {
   const wrong: string[] = [];
   for (const route of ofAdmins) {
     const through = await letThrough(route, [403]);
-    if (through.join() !== `the token of ${scopeOf(route)},the token of all scopes`) wrong.push(`${operationId(route)}: ${through.join(', ')}`);
+    if (through.join() !== `a session with an admin token,the token of ${scopeOf(route)},the token of all scopes`)
+      wrong.push(`${operationId(route)}: ${through.join(', ')}`);
   }
   expect(wrong).toEqual([]);
 });
@@ -96,18 +103,25 @@ test('an import accepts the internal token and tokens of scope money', async () 
   const imports = routes.filter((route) => route.auth === 'internal');
   expect(imports.map(operationId)).toEqual(['postApiRewardsEpochImport']);
   for (const route of imports) {
-    expect(await letThrough(route, [403])).toEqual(['the internal token', 'the token of money', 'the token of all scopes']);
+    expect(await letThrough(route, [403])).toEqual([
+      'a session with an admin token',
+      'the internal token',
+      'the token of money',
+      'the token of all scopes',
+    ]);
   }
 });
+
+/** Requests that end the session of the other requests. */
+const ENDING = ['postAuthLogout', 'deleteMe', 'deleteMeSessions'];
 
 test('a session route accepts only sessions', async () => {
   const ofWallets = routes.filter((route) => route.auth === 'session');
   expect(ofWallets.length).toBeGreaterThan(35);
   const wrong: string[] = [];
-  // Excludes the requests that would end the session of the other requests.
-  for (const route of ofWallets.filter((one) => one.path !== '/auth/logout' && operationId(one) !== 'deleteMe')) {
+  for (const route of ofWallets.filter((one) => !ENDING.includes(operationId(one)))) {
     const through = await letThrough(route, [401]);
-    if (through.join() !== 'a session') wrong.push(`${operationId(route)}: ${through.join(', ')}`);
+    if (through.join() !== 'a session,a session token') wrong.push(`${operationId(route)}: ${through.join(', ')}`);
   }
   expect(wrong).toEqual([]);
 });

@@ -1,12 +1,14 @@
 import { DAY, databaseCheck, FROM } from '../check.ts';
 
 const LIVE = `('signed', 'sent', 'confirmed')`;
+/** Maximum number of live attempts of a transaction. After one of them has landed, the others stay live until they fail or expire. */
+const MAX_LIVE = 3;
 
 /** Checks of chain transactions, their attempts, and the amounts that they spend per day. */
 export const transactionChecks = [
   databaseCheck(
     'transactions',
-    'the state of a transaction matches its attempts, and at most one attempt has landed',
+    'the state of a transaction matches its attempts, and at most one attempt has landed with an effect',
     `with attempts as (
        select transaction_id as id, max(n) as last, count(*) filter (where state in ${LIVE}) as live, count(*) filter (where state = 'finalized') as landed,
          min(signature) filter (where state = 'finalized') as signature, bool_or(state = 'confirmed') as confirmed
@@ -15,8 +17,8 @@ export const transactionChecks = [
        t.attempts, coalesce(a.live, 0), coalesce(a.landed, 0), a.signature) as what
      from chain_transactions t left join attempts a using (id)
      where t.attempts <> coalesce(a.last, 0) or coalesce(a.landed, 0) > 1 or (a.landed = 1 and (t.state <> 'finalized' or t.signature is distinct from a.signature))
-       or case t.state when 'live' then coalesce(a.live, 0) <> 1 or a.confirmed when 'confirmed' then a.confirmed is distinct from true
-         when 'manual' then false else coalesce(a.live, 0) <> 0 end`,
+       or case t.state when 'live' then coalesce(a.live, 0) not between 1 and ${MAX_LIVE} or a.confirmed when 'confirmed' then a.confirmed is distinct from true
+         when 'finalized' then coalesce(a.live, 0) > case when a.landed = 1 then ${MAX_LIVE} - 1 else 0 end when 'manual' then false else coalesce(a.live, 0) <> 0 end`,
   ),
   databaseCheck(
     'nonces',

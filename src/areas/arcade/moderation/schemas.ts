@@ -19,13 +19,13 @@ export const ModeratedScore = ScoreDetail.extend({
 export type ModeratedScore = z.infer<typeof ModeratedScore>;
 
 const filter = {
-  wallet: Wallet.optional(),
-  gameId: Slug.optional(),
+  wallet: Wallet.optional().meta({ description: 'Only scores of this wallet.' }),
+  gameId: Slug.optional().meta({ description: 'Only scores in this game.' }),
   reason: line(100).optional().meta({ description: 'Text that one of the reasons contains; capitals do not matter.', example: 'per second' }),
   before: Instant.optional().meta({ description: 'Only scores that were submitted before this time.' }),
 };
 
-export const ScoreFilter = z.object({ status: ScoreStatus.default('held'), ...filter });
+export const ScoreFilter = z.object({ status: ScoreStatus.default('held').meta({ description: 'Only scores with this status.' }), ...filter });
 export type ScoreFilter = z.output<typeof ScoreFilter>;
 
 /** Maximum scores that one request decides. */

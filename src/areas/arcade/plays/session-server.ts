@@ -6,6 +6,7 @@ import { fail, type HttpError, unavailable } from '#lib/errors.ts';
 import { Id } from '#lib/scalars.ts';
 import type { App } from '#platform/app.ts';
 import { originAllowed } from '#platform/auth/origin.ts';
+import { useTicket } from '#platform/auth/session-tickets.ts';
 import { openSessions, sessionOfUpgrade } from '#platform/auth/sessions.ts';
 import { watchSession } from '#platform/auth/watched-sessions.ts';
 import { toHttpError } from '#platform/http/errors.ts';
@@ -44,11 +45,16 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, clientTracking: false });
   sockets.on('wsClientError', (error, socket) => refuse(socket, fail(400, `the WebSocket handshake must be valid: ${error.message}`)));
 
-  async function admit(request: IncomingMessage): Promise<{ play: SessionPlay; loginId: string }> {
-    const { gameId, playId } = parseTarget(request);
+  async function admit(request: IncomingMessage): Promise<{ play: SessionPlay; sessionKey: string }> {
+    const { gameId, playId, ticket } = parseTarget(request);
     if (!originAllowed(app.config, request.headers)) throw fail(403, 'Origin must be the origin of this service or an allowed origin');
-    const login = await sessionOfUpgrade(koa, loginSessions, request);
-    if (login === null) throw fail(401, 'a session is required, sign in first');
+    const login = ticket === null ? await sessionOfUpgrade(koa, loginSessions, request) : await useTicket(app, ticket, request.headers);
+    if (login === null) {
+      throw fail(
+        401,
+        ticket === null ? 'a session is required, sign in first' : 'ticket must be an unused ticket of POST /auth/ticket, at most 30 s old',
+      );
+    }
     const id = Id.safeParse(playId);
     if (!id.success) throw fail(400, 'playId is required and must be a UUID in lower case');
     const game = await findGame(app, gameId);
@@ -62,14 +68,14 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
     if (play.ended) throw fail(409, 'playId must name a live play: you started another play of the game after this one, which ended it');
     const startedAt = Math.round(play.startedAt);
     const keepMs = maxDurationMs + SESSION_RETENTION_MS;
-    return { play: { id: play.id, startedAt, endsAt: startedAt + maxDurationMs, keepMs }, loginId: login.sessionId };
+    return { play: { id: play.id, startedAt, endsAt: startedAt + maxDurationMs, keepMs }, sessionKey: login.sessionKey };
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const fault = normalizeTarget(request);
     if (fault !== null) throw fail(400, fault);
     if (sessions.stopping) throw unavailable('the service restarts, connect again');
-    const { play, loginId } = await admit(request);
+    const { play, sessionKey } = await admit(request);
     const state = await sessions.claim(play);
     let opened = false;
     if (!sessions.stopping) {
@@ -78,7 +84,7 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
         sessions.open(play, state, webSocket);
         webSocket.once(
           'close',
-          watchSession(app, loginId, () => sessions.signOut(play.id, webSocket)),
+          watchSession(app, sessionKey, () => sessions.signOut(play.id, webSocket)),
         );
       });
     }
@@ -107,12 +113,12 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
   };
 }
 
-/** Parses the game's id and the play's id from the URL of an upgrade request. */
-function parseTarget(request: IncomingMessage): { gameId: string; playId: string | null } {
+/** Parses the game's id, the play's id and the ticket from the URL of an upgrade request. */
+function parseTarget(request: IncomingMessage): { gameId: string; playId: string | null; ticket: string | null } {
   const { pathname, searchParams } = URL.parse(request.url ?? '', 'http://localhost') ?? {};
   const gameId = /^\/game\/([a-z0-9-]+)\/session$/.exec(pathname ?? '')?.[1];
   if (gameId === undefined) throw fail(404, 'no such resource');
-  return { gameId, playId: searchParams?.get('playId') ?? null };
+  return { gameId, playId: searchParams?.get('playId') ?? null, ticket: searchParams?.get('ticket') ?? null };
 }
 
 /** Sends an error response to an upgrade request. */

@@ -35,7 +35,7 @@ const records = route({
   summary: 'List the caller’s records of a game, newest first',
   description: `At most ${MAX_PAGE} records per page. The salt and the content of an erased record are null; its hashes remain.`,
   params: GamePath,
-  query: PageQuery.extend({ limit: PageQuery.shape.limit.unwrap().max(MAX_PAGE).default(MAX_PAGE) }),
+  query: PageQuery.extend({ limit: PageQuery.shape.limit.unwrap().max(MAX_PAGE).default(MAX_PAGE).meta({ description: 'Maximum number of rows.' }) }),
   returns: { 200: z.array(RecordView) },
   fails: [404],
   handler: async ({ app, params, wallet, query }) => {

@@ -54,7 +54,7 @@ const getSimulation = route({
   auth: 'public',
   summary: 'Download a simulation',
   description: 'The WebAssembly module whose SHA-256 is `hash`. Clients play with this module, and the service runs replays with it.',
-  params: z.strictObject({ hash: SimulationHash }),
+  params: z.strictObject({ hash: SimulationHash.meta({ description: 'SHA-256 of the simulation, as `GET /config/games` lists it.' }) }),
   returns: { 200: stream(WASM), 304: null },
   fails: [404],
   handler: async ({ app, params, ctx }) => {

@@ -63,7 +63,7 @@ const postDecisions = route({
   handler: async ({ app, admin, body }) => reply(200, await decideScores(app, body, admin)),
 });
 
-const ScoreParams = z.strictObject({ id: Id });
+const ScoreParams = z.strictObject({ id: Id.meta({ description: 'The score’s id.' }) });
 
 /**
  * Finds a score and its game.

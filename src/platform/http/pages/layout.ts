@@ -61,17 +61,22 @@ function previewTags(title: string, description: string, { url, image }: NonNull
 ${properties.map(property)}${named(['twitter:card', image === undefined ? 'summary' : 'summary_large_image'])}`;
 }
 
+/** Returns the title, the description and the tags for link previews of a page. */
+export function headTags({ title, description, shared }: Pick<Page, 'title' | 'description' | 'shared'>): Html {
+  const whole = title === SITE ? SITE : `${title} · ${SITE}`;
+  return html`<title>${whole}</title>
+${named(['description', description])}${shared ? previewTags(whole, description, shared) : named(['robots', 'noindex'])}`;
+}
+
 /** Returns the text of a page. The page needs no script and no other file except its images. */
 export function renderPage({ title, description, body, frontendUrl, shared }: Page): string {
-  const whole = title === SITE ? SITE : `${title} · ${SITE}`;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${whole}</title>
-${named(['description', description])}${shared ? previewTags(whole, description, shared) : named(['robots', 'noindex'])}<style>${new Html(STYLES)}</style>
+${headTags({ title, description, ...(shared ? { shared } : {}) })}<style>${new Html(STYLES)}</style>
 </head>
 <body>
 <header>${frontendUrl === null ? SITE : html`<a href="${frontendUrl.href}">${SITE}</a>`}</header>

@@ -40,11 +40,11 @@ function hasPage(route: AnyRoute | undefined): boolean {
 }
 
 /**
- * Sends an error as a page to a client that asks for HTML from a route that answers with pages.
+ * Sends an error as a page to a client that asks for HTML from a route that answers with pages, or from a page of the arcade (`ctx.state.page`).
  * @returns false when the client gets the error as JSON
  */
 export async function sendErrorPage(app: App, ctx: Koa.Context, route: AnyRoute | undefined, error: HttpError): Promise<boolean> {
-  if (!hasPage(route) || !asksForPage(ctx)) return false;
+  if ((!hasPage(route) && ctx.state.page === undefined) || !asksForPage(ctx)) return false;
   const title = error.status >= 500 ? 'This page cannot be shown' : error.status === 404 ? 'This page does not exist' : 'This did not work';
   const description = `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`;
   const body = html`<h1>${title}</h1>
