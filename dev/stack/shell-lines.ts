@@ -8,7 +8,7 @@ const NAMES = 'COINOP_DEV_VARIABLES';
 export interface ShellVariable {
   readonly name: string;
   readonly value: string;
-  /** Whether the caller of `bin/dev` set this variable. Such a value may contain a password, so it is written to the file and never printed. */
+  /** Whether the caller of `bin/dev` set this variable. Its value may contain a password, so `bin/dev` writes it to the file and never prints it. */
   readonly isGiven?: boolean;
   /** Whether the line is printed. The other lines are only in the file. */
   readonly isPrinted?: boolean;

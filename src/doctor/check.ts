@@ -3,7 +3,7 @@ import type { App } from '#platform/app.ts';
 /** The type of the process whose configuration is checked. Workers have the signing keys, API processes must not have them. */
 export type ProcessType = 'api' | 'worker';
 
-/** What a check found. `off`: an optional part is not configured. `warning`: the service runs, but an operator should look at it. */
+/** The result of a check. `off`: an optional part is not configured. `warning`: the service runs, but an operator should look at it. */
 export type State = 'ok' | 'off' | 'warning' | 'wrong';
 
 export interface Finding {

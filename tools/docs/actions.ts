@@ -10,7 +10,7 @@ Each request of the service that needs an admin token, one command each. \`node 
 
     auth="Authorization: Bearer $ADMIN_TOKEN"     # a token with the scope in parentheses, or with every scope
 
-The values are examples. \`/docs\` describes each field. Replace a word in capitals, such as \`$ID\`, or set the variable.
+The values are examples. \`/docs\` describes each field. A word such as \`$ID\` is a shell variable: set it first, or write the value in its place.
 `;
 
 /** Returns the scope that an admin token needs for a route; null when the route takes no admin token. */

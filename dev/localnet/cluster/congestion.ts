@@ -47,9 +47,9 @@ interface Bid {
 const MAX_WAITING = 10_000;
 
 /**
- * Fills the blocks of a congested cluster: of the waiting transactions and those of other senders, the ones with the highest prices land, as far as the
- * compute units of the block and of each written account suffice. A transaction waits until it lands or its blockhash expires. The transactions of other
- * senders exist only as prices; those that do not land in their slot are gone.
+ * Fills the blocks of a congested cluster. The waiting transactions compete with the transactions of other senders: the highest prices land first, until
+ * the compute units of the block or of a written account are used up. A transaction waits until it lands or its blockhash expires. The transactions of
+ * other senders are simulated as prices only. If such a transaction does not land in its slot, the localnet discards it.
  */
 export class Congestion {
   readonly #chain: BlockChain;

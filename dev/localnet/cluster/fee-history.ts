@@ -3,7 +3,7 @@ import type { Key } from '../keys.ts';
 /** Number of newest slots for which prices are kept. */
 const SLOTS = 150;
 
-/** The lowest prices of a block: of all transactions, and of those that write an account. */
+/** The lowest price in a block, and for each account the lowest price of the transactions that write it. */
 interface BlockPrices {
   lowest: number;
   readonly byAccount: Map<Key, number>;

@@ -81,7 +81,7 @@ export type MarketOptions = z.input<typeof MarketOptions>;
 export const COMMANDS = {
   status: z.strictObject({}),
   fault: FaultRule,
-  /** Makes transactions compete for the blocks with those of other senders; null ends the competition. */
+  /** Starts congestion: transactions compete with simulated transactions of other senders for space in the blocks. Null ends the congestion. */
   congest: z.strictObject({ market: MarketOptions.nullable() }),
   clear: z.strictObject({ id: z.number().int().optional() }),
   advance: z.strictObject({ slots }),

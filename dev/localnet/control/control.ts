@@ -42,7 +42,7 @@ export class LocalnetControl {
     return this.#run('clear', {});
   }
 
-  /** Makes transactions compete for the blocks with those of other senders. Null ends the competition. */
+  /** Starts congestion: transactions compete with simulated transactions of other senders for space in the blocks. Null ends the congestion. */
   congest(market: MarketOptions | null): Promise<void> {
     return this.#run('congest', { market });
   }

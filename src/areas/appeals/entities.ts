@@ -2,7 +2,7 @@ import { defineEntity } from '@mikro-orm/core';
 import { PlayersTable } from '#areas/points';
 import { checks, index, oneOf, reference, text, timestamp, uuid } from '#platform/db/columns.ts';
 
-/** What a wallet can appeal against. */
+/** The decisions against which a wallet can appeal. */
 export const APPEAL_KINDS = ['score', 'ban', 'clip', 'chat'] as const;
 export type AppealKind = (typeof APPEAL_KINDS)[number];
 export const APPEAL_STATES = ['open', 'granted', 'refused'] as const;
@@ -22,7 +22,7 @@ export const AppealsTable = defineEntity({
     text: text(),
     at: timestamp().defaultRaw('app_now()'),
     status: oneOf(...APPEAL_STATES).default('open'),
-    /** What the operator answers to the wallet; null while the appeal is open. */
+    /** The answer of the operator to the wallet; null while the appeal is open. */
     answer: text().nullable(),
     decidedBy: text().nullable(),
     decidedAt: timestamp().nullable(),

@@ -149,13 +149,14 @@ const forgetContent = () =>
     text_hash: sql`case when text_hash is not null then sha256('') end`,
   });
 
-/** Removes what the author of a message wrote, also if the text was deleted before. @returns whether the message exists */
+/** Removes the text, its hash and the handle of the author from a message, also if a moderator deleted the text before. @returns whether the message exists */
 export async function forgetMessage(tx: Tx, id: string): Promise<boolean> {
   return (await run(tx, forgetContent().where('id', '=', id).returning('id'))).length > 0;
 }
 
 /**
- * Removes what a wallet wrote in up to `limit` messages that are not newer than `until`, in all chats, also in messages whose text a moderator deleted.
+ * Removes the same content from up to `limit` messages of a wallet, in all chats, that are not newer than `until`, also from messages whose text a
+ * moderator deleted.
  * @returns the ids of these messages; empty when nothing is left
  */
 export async function forgetMessagesOf(tx: Tx, wallet: string, until: string, limit: number): Promise<string[]> {

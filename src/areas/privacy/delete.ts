@@ -29,7 +29,7 @@ const insertRequest = statement<{ requestedAt: string }>(
 const deleteNotifications = statement('delete_notifications', 'delete from notifications where wallet = $1');
 
 /**
- * Requests the deletion of a wallet's account. Deletes at once what a wallet has few rows of: names, linked accounts, saved states, notifications. A job
+ * Requests the deletion of a wallet's account. Deletes at once the data of which a wallet has few rows: names, linked accounts, saved states, notifications. A job
  * deletes the rest.
  */
 export async function requestDeletion(tx: Tx, wallet: string): Promise<void> {
@@ -61,7 +61,7 @@ export async function deleteRequestedAccounts(app: App): Promise<void> {
   if (errors.length > 0) throw new AggregateError(errors, `${errors.length} accounts could not be deleted; the next run tries again`);
 }
 
-/** Deletes what a wallet stored up to the time of its request. What it stores after a new sign-in stays. */
+/** Deletes the data that a wallet stored up to the time of its request. Data that the wallet stores after a new sign-in stays. */
 async function deleteAccount(app: App, { wallet, requestedAt }: Request): Promise<void> {
   await endSessionsUntil(app, wallet, requestedAt);
   await repeat(app, (tx) => eraseRecordsOf(tx, wallet, requestedAt, CHUNK_SIZE, CAUSE));

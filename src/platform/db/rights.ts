@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /**
- * What the role of the service may do with the rows of tables, by table name. The role may read every table.
+ * The rights of the service's role to the rows of tables, by table name. The role may read every table.
  * `read`: nothing else. `append`: insert. `keep`: insert and update. `change`: insert, update and delete.
  */
 export interface Rights {

@@ -23,6 +23,7 @@ const PAYLOAD_FIELDS = new Set([
   'opts',
   'stacktrace',
   'failedReason',
+  'deferredFailure',
   'progress',
   'deduplicationId',
   'externalUrl',

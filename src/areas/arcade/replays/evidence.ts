@@ -7,7 +7,7 @@ import { runInThread } from './replay-threads.ts';
 import type { ReplayOutcome } from './replayer.ts';
 import { loadSimulation, type StoredSimulation } from './simulations.ts';
 
-/** What the replay of a submission shows. `refused` and `held`: the reason why there is no score. */
+/** The result of the replay of a submission. `refused` and `held`: the reason why there is no score. */
 export type ReplayEvidence =
   | { readonly score: number; readonly ticks: number; readonly ticksPerSecond: number; readonly log: Buffer }
   | { readonly refused: string }

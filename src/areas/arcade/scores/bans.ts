@@ -37,7 +37,7 @@ async function playerExists(tx: Tx, wallet: string): Promise<boolean> {
 }
 
 /**
- * Changes what a ban of a wallet changes for others: the boards, the counters of games and, by an activity, the points of its referrer. Precondition:
+ * Applies the effects of a wallet's ban on others: the boards, the counters of games and, by an activity, the points of its referrer. Precondition:
  * `tx` has changed `banned_at` in the row of the wallet, which also locks the wallet, so that its scores do not change.
  */
 async function announce(tx: Tx, wallet: string, kind: 'ban' | 'unban'): Promise<void> {

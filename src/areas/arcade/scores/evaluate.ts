@@ -31,7 +31,7 @@ interface PlayEvidence {
   play: Play | undefined;
   /** The verdict on the session of the play; undefined when the game does not verify by heartbeat. */
   heartbeats: HeartbeatVerdict | undefined;
-  /** What the replay of the play shows; undefined when the submission has no replay, or the play has no seed. */
+  /** The result of the replay of the play; undefined when the submission has no replay, or the play has no seed. */
   replay: ReplayEvidence | undefined;
 }
 

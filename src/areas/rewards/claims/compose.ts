@@ -78,8 +78,8 @@ export async function compose(app: App, subject: string): Promise<TransactionDra
   if (claim.relayEnded) return failed('Expired', EXPIRED);
   if (!account) return wait('the RPC node does not have the account of the epoch yet');
   if (account.state !== 'open') return await epochEnded(app, addresses);
-  // Another program could take the SOL of the fee payer, which signs the claim. A final program of an earlier release is what it was when the epoch was
-  // opened. An unexpected upgrade authority stops no claim, but the check logs it.
+  // Another program could take the SOL of the fee payer, which signs the claim. A final program cannot have changed since
+  // the epoch was opened. An unexpected upgrade authority stops no claim, but the check logs it.
   const { isOurs, isFinal, problem } = await checkDistributor(app, addresses.program);
   if (!isOurs && !isFinal) return wait(problem ?? 'the program on the chain is not the distributor', PROGRAM_RETRY_MS);
   return await draft(app, claim, addresses, { wallet, account, pageAccount, tokenAccount });

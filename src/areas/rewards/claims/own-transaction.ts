@@ -75,7 +75,7 @@ export async function buildOwnClaim(app: App, epoch: number, owner: string): Pro
   const account = decodeEpoch(program, epochRaw);
   if (isBitSet(addresses, page, index)) return refuseClaimed({ epoch, signature: null });
   if (account?.state !== 'open') throw fail(409, `epoch ${epoch} is not open on the chain`);
-  // Another program could take the SOL of the wallet, which signs the claim. A final program is what it was when the epoch was opened.
+  // Another program could take the SOL of the wallet, which signs the claim. A final program cannot have changed since the epoch was opened.
   const { isOurs, isFinal } = await checkDistributor(app, program);
   if (!isOurs && !isFinal) throw fail(409, `the program of epoch ${epoch} on the chain is not the distributor of this service`);
   const held = decodeTokenAccount(tokens);
