@@ -26,7 +26,7 @@ export const AREAS: Readonly<Record<string, Area>> = {
   },
   rewards: { sources: ['src/areas/rewards/**/*.ts'], tests: ['test/areas/rewards/**/*.test.ts', SCHEMA] },
   payouts: { sources: ['src/areas/payouts/**/*.ts'], tests: ['test/areas/payouts/**/*.test.ts', SCHEMA] },
-  lottery: { sources: ['src/areas/lottery/**/*.ts'], tests: ['test/areas/lottery/**/*.test.ts', SCHEMA] },
+  lottery: { sources: ['src/areas/lottery/**/*.ts'], tests: ['test/areas/lottery/**/*.test.ts', 'test/areas/actions/*.test.ts', SCHEMA] },
   'platform/solana': {
     sources: ['src/platform/solana/**/*.ts'],
     tests: [

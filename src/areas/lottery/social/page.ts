@@ -1,4 +1,5 @@
 import type Koa from 'koa';
+import type { Config } from '#config';
 import type { App } from '#platform/app.ts';
 import { type Html, html } from '#platform/http/pages/html.ts';
 import { replyPage } from '#platform/http/pages/page.ts';
@@ -32,22 +33,26 @@ function factsOf({ kind, status, prizes, entries, numbers, winningTicket, winner
   ];
 }
 
-/** Replies with the page of a round: its card, its facts and the addresses with which anybody can verify it. */
-export async function replyRoundPage(app: App, ctx: Koa.Context, round: SharedRound, decimals: Decimals) {
-  const summary = summaryOf(app.config, round, decimals);
+/** Returns the page of a round: its card, its facts and the addresses with which anybody can verify it. */
+export function roundPage(config: Pick<Config, 'frontendUrl' | 'publicUrl' | 'web'>, round: SharedRound, decimals: Decimals) {
+  const summary = summaryOf(config, round, decimals);
   const { title, text, links, meta, verify, status } = summary;
-  const checkUrl = checkUrlOf(app.config, round.id);
+  const checkUrl = checkUrlOf(config, round.id);
   const isClosed = status !== 'pending' && status !== 'active';
   const body = html`<h1>${title}</h1>
 <p>${text}</p>
 <p><img src="${links.card}" width="${meta.imageWidth}" height="${meta.imageHeight}" alt="${meta.imageAlt}"></p>
 <dl>
 ${factsOf(summary)}</dl>
-${app.config.frontendUrl === null ? null : html`<p><a class="button" href="${links.page}">Open in the arcade</a></p>`}
+${config.frontendUrl === null ? null : html`<p><a class="button" href="${links.page}">Open in the arcade</a></p>`}
 <h2>Verify this round</h2>
 ${checkUrl === null ? null : html`<p><a class="button" href="${checkUrl}">Check the draw in this browser</a></p>`}
 <p>Anybody can recompute the draw from public data: <code>${verify.command}</code></p>
 <p><a href="${links.entries}">All entries</a>${isClosed ? html` · <a href="${links.audit}">Audit</a>` : null} · <a href="${links.verify}">Keys and addresses</a></p>`;
   const image = { url: meta.image, type: 'image/png', width: meta.imageWidth, height: meta.imageHeight, alt: meta.imageAlt };
-  return await replyPage(app, ctx, 200, { title, description: text, body, shared: { url: meta.url, image } });
+  return { title, description: text, body, shared: { url: meta.url, image } };
 }
+
+/** Replies with the page of a round. */
+export const replyRoundPage = async (app: App, ctx: Koa.Context, round: SharedRound, decimals: Decimals) =>
+  await replyPage(app, ctx, 200, roundPage(app.config, round, decimals));

@@ -85,6 +85,7 @@ export const getCard = route({
   method: 'get',
   path: '/social/round/{id}/card.png',
   auth: 'public',
+  load: 'costly',
   summary: 'The card of a round',
   description: `A PNG of 1200 × 630 pixels for sharing. The card of a finalized or void round never changes; any other card is at most ${FRESH_SEC} seconds old.`,
   params: RoundPath,

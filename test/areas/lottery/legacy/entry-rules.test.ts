@@ -21,6 +21,7 @@ import {
   storedTickets,
   untilRefunded,
 } from '#test/support/areas/tickets.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
@@ -46,7 +47,7 @@ const addScore = (wallet: string, status = 'accepted') =>
   sql(
     t.app,
     `insert into scores (id, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at)
-     values (gen_random_uuid(), $1, 'alpha', 1, '', 1, 1, 0, false, $2, 'regular', app_day(), app_now())`,
+     values (${NEW_ID}, $1, 'alpha', 1, '', 1, 1, 0, false, $2, 'regular', app_day(), app_now())`,
     [wallet, status],
   );
 

@@ -84,3 +84,15 @@ test('while the RPC node does not answer, a run fails and keeps its progress, an
   expect((await state())?.head).toBeNull();
   expect(await found()).toContain(paid);
 });
+
+test('when no RPC node knows the transaction at which a listing continues, the listing begins again at the newest transaction', async () => {
+  await spamMany(8);
+  const paid = await payFor(t, payer, round, 4_000n);
+  await untilFinal(t, paid);
+  await scan({ ...SMALL, pages: 1 });
+  await sql(t.app, 'update ticket_scans set before = $1', ['unknown']);
+  await expect(scan()).rejects.toThrow('no RPC node lists the transactions of the treasury at the moment');
+  expect(await sql(t.app, 'select head_slot, before from ticket_scans')).toEqual([{ head_slot: null, before: null }]);
+  await scan({ ...SMALL, pages: 100 });
+  expect(await found()).toContain(paid);
+});

@@ -83,6 +83,13 @@ test('concurrent loads of a list store it once', async () => {
   expect(await stored()).toEqual(answer.text.split('\n'));
 });
 
+test('the stored list is deleted when no deny list is configured', async () => {
+  await load(newWallets(2).join('\n'));
+  await refreshDenyList({ ...t.app, config: { ...t.app.config, restrictions: { ...t.app.config.restrictions, denyList: null } } });
+  expect(await stored()).toEqual([]);
+  expect(await gauges()).toEqual({ loaded: 0, wallets: 0 });
+});
+
 test('a deny list can be a file', async () => {
   const path = join(folder, 'list');
   const other = await startTestApp({ workers: false, env: { DENY_LIST: path } });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { readSharedRound } from '../rounds.ts';
 import { readDecimals } from '../units.ts';

@@ -108,7 +108,7 @@ test('an epoch that was composed before a round started cannot be signed with th
   const root = transactionTypes.get('epoch-root');
   const draft = await root?.compose(t.app, '20002');
   if (draft?.do !== 'sign') throw new Error(JSON.stringify(draft));
-  const sign = () => t.app.tx(async (tx) => await root?.signed?.(tx, { subject: '20002', signature: 'test', draft }));
+  const sign = () => t.app.tx(async (tx) => await root?.signed?.(tx, [{ subject: '20002', signature: 'test', draft }]));
   await sign();
   await startRound(t, { durationSec: LONG_SEC, prizes: [{ amount: '1', mint: 'reward' }] });
   await expect(sign()).rejects.toThrow('were reserved for a round or payment at the same time');
