@@ -1,8 +1,8 @@
-import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Config } from '#config';
+import { findPrimary } from '#platform/db/servers.ts';
 import type { Queryable } from '#platform/db/sql.ts';
-import { FAIL_FAST } from '#platform/redis/connection.ts';
+import { connect, FAIL_FAST } from '#platform/redis/connection.ts';
 import { openChain } from '#platform/solana/solana.ts';
 import { openStorage } from '#platform/storage/open.ts';
 import { type AuditContext, type Check, type Differences, type Scope, setMomentSql } from './check.ts';
@@ -75,14 +75,14 @@ async function runCheck(check: Check, audit: AuditContext, ready: Promise<unknow
 export async function runChecks(config: Config, checks: readonly Check[], options: Options = {}): Promise<Result[]> {
   const { scope = DEFAULT_SCOPE, statementMs = STATEMENT_MS, recheck = RECHECK, onStart = () => undefined, onResult = () => undefined } = options;
   const client = new pg.Client({
-    connectionString: config.database.url,
+    connectionString: await findPrimary(config.database.url).catch(() => config.database.url),
     application_name: 'coinop-audit',
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: statementMs,
   });
   // Ignores the error event of a lost connection, because the next check fails and its result reports the lost connection.
   client.on('error', () => undefined);
-  const redis = new Redis(config.redis.url, {
+  const redis = connect(config.redis.target, {
     ...FAIL_FAST,
     enableOfflineQueue: true,
     retryStrategy: () => null,

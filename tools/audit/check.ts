@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import type { Config } from '#config';
 import type { Queryable } from '#platform/db/sql.ts';
+import type { RedisClient } from '#platform/redis/connection.ts';
 import type { Chain } from '#platform/solana/solana.ts';
 import type { Storage } from '#platform/storage/storage.ts';
 
@@ -22,6 +22,8 @@ export interface Scope {
   readonly sample: number;
   /** Whether to compare all rows. The limits in the other fields are then ignored. */
   readonly all: boolean;
+  /** A closed month (see `bucketOf`) whose rows and files are all read again; without it, the rows of no closed month, or with `all` of every one. */
+  readonly month?: number;
 }
 
 /** Settings and connections that checks use. Checks write nothing. */
@@ -32,7 +34,7 @@ export interface AuditContext {
    * Connection to the database. All queries of a check without `live` read the same snapshot; each query of a `live` check reads the current state.
    */
   readonly db: Queryable;
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly chain: Chain;
   readonly storage: Storage;
   /**
@@ -72,25 +74,67 @@ const MAX_LISTED = 20;
 
 /**
  * SQL expressions for the time of the snapshot (`AT`), the UTC day of that time (`DAY`) and the first day whose rows are compared one by one
- * (`FROM`). `atMoment` replaces them by literals before a statement runs, so that the planner can estimate how many rows are later than these values.
+ * (`FROM`). `CLOSED` and `OPEN` are the first day of the oldest closed month and the first day after the newest closed month in front of the first
+ * open one. The audit uses the stored sums of the months between them instead of their rows; with `all`, these are the detached months.
+ * Without a snapshot both are 0, so that no month is replaced by sums.
+ * `atMoment` replaces the expressions by literals before a statement runs, so that the planner can estimate how many rows are later than these values.
  */
 export const AT = `(select current_setting('audit.at')::timestamptz)`;
 export const DAY = `(select current_setting('audit.day')::int)`;
 export const FROM = `(select current_setting('audit.from')::int)`;
+export const CLOSED = `(select coalesce(nullif(current_setting('audit.closed', true), ''), '0')::int)`;
+export const OPEN = `(select coalesce(nullif(current_setting('audit.open', true), ''), '0')::int)`;
+const MOMENT = [AT, DAY, FROM, CLOSED, OPEN];
 
-/** Returns the first SQL statement of a snapshot. It stores the values of `AT`, `DAY` and `FROM` as settings of the transaction. */
-export const setMomentSql = ({ days, all }: Scope) => `
-  select set_config('audit.at', at::text, true), set_config('audit.day', day::text, true),
-    set_config('audit.from', (case when ${all} then 0 else day - ${Math.trunc(days)} end)::text, true)
-  from (select app_now() as at) t, lateral (select floor(extract(epoch from at) / 86400)::int as day) d`;
+/** Returns an SQL expression for the first UTC day of a month (see `bucketOf`). */
+export const firstDayOf = (month: string) => `make_date(${month} / 12, ${month} % 12 + 1, 1) - date '1970-01-01'`;
+/**
+ * SQL that selects the first day of the oldest month whose rows the audit replaces by sums, and the first day after the newest such month. All
+ * tables of such a month must be closed. Both days are 0 when there is no such month.
+ */
+const closedDays = (all: boolean) => `
+  select coalesce(${firstDayOf('min(month)')}, 0) as closed, coalesce(${firstDayOf('(max(month) + 1)')}, 0) as open
+  from (select month, month - row_number() over (order by month) = first_value(month) over (order by month) - 1 as follows, done
+    from (select month, bool_and(${all ? 'detached_at' : 'closed_at'} is not null) as done from closed_partitions group by month) m where done) c
+  where follows`;
 
-/** Returns the statement with the expressions `AT`, `DAY` and `FROM` replaced by their values. */
+/** Returns the first SQL statement of a snapshot. It stores the values of `AT`, `DAY`, `FROM`, `CLOSED` and `OPEN` as settings of the transaction or the session. */
+export const setMomentSql = ({ days, all }: Scope, of: 'transaction' | 'session' = 'transaction') => `
+  select set_config('audit.at', at::text, ${of === 'transaction'}), set_config('audit.day', day::text, ${of === 'transaction'}),
+    set_config('audit.from', (case when ${all} then 0 else day - ${Math.trunc(days)} end)::text, ${of === 'transaction'}),
+    set_config('audit.closed', closed::text, ${of === 'transaction'}), set_config('audit.open', open::text, ${of === 'transaction'})
+  from (select app_now() as at) t, lateral (select floor(extract(epoch from at) / 86400)::int as day) d, (${closedDays(all)}) c`;
+
+/** Returns the statement with the expressions for the moment of the snapshot replaced by their values. */
 async function atMoment(db: Queryable, sql: string): Promise<string> {
-  const names = [AT, DAY, FROM].filter((name) => sql.includes(name));
+  const names = MOMENT.filter((name) => sql.includes(name));
   if (names.length === 0) return sql;
   const [moment = {}] = await db.query<Record<string, string>>({ text: `select ${names.map((name, i) => `${name}::text as m${i}`).join(', ')}` });
   return names.reduce((text, name, i) => text.replaceAll(name, name === AT ? `'${moment[`m${i}`]}'::timestamptz` : `${moment[`m${i}`]}`), sql);
 }
+
+/**
+ * SQL condition on `cause_day` that selects the rows of the ledger or of the activities whose month is not replaced by sums. PostgreSQL skips the
+ * partitions of the other months.
+ */
+export const IS_OPEN = `(cause_day < ${CLOSED} or cause_day >= ${OPEN})`;
+
+/** Returns the SQL expression for the first UUIDv7 of a UTC day. */
+export const firstId = (day: string) => `(lpad(to_hex(${day} * 86400000::int8), 12, '0') || repeat('0', 20))::uuid`;
+/** Returns the SQL condition that a UUIDv7 was made in a month that is not replaced by sums. */
+export const isOpenId = (id: string): string => `(${id} < ${firstId(CLOSED)} or ${id} >= ${firstId(OPEN)})`;
+
+/** Returns the SQL condition that a month (see `bucketOf`) is one whose rows the audit replaces by sums. */
+export const isSummed = (month: string): string => `${firstDayOf(month)} >= ${CLOSED} and ${firstDayOf(month)} < ${OPEN}`;
+
+/**
+ * SQL that selects the points of all ledger rows with their wallet, mode, kind and day. The rows of a closed month are replaced by one row per wallet
+ * and the first day of the month in which the points were written; no row of a closed month was written after the month before the present one.
+ */
+export const POINTS = `(
+  select wallet, mode, kind, points, day, coalesce(factors->>'referred', '') as referred, 1::int8 as n from ledger where ${IS_OPEN}
+  union all select wallet, mode, kind, points, ${firstDayOf('paid_month')}, referred, row_count from carried_points
+  where ${isSummed('month')})`;
 
 /**
  * Returns an SQL condition that selects one eighth of all wallets, a different eighth on each of eight consecutive days. With `all`, the condition

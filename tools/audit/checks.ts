@@ -4,21 +4,23 @@ import { battleChecks } from './checks/battles.ts';
 import { boards } from './checks/boards.ts';
 import { burnChecks } from './checks/burns.ts';
 import { claimChecks } from './checks/claims.ts';
-import { draws } from './checks/draws.ts';
 import { epochChecks } from './checks/epochs.ts';
+import { historyChecks } from './checks/history.ts';
 import { logChecks } from './checks/logs.ts';
+import { draws } from './checks/lottery/draws.ts';
+import { roundChecks } from './checks/lottery/rounds.ts';
+import { treasuryChecks } from './checks/lottery/treasury.ts';
 import { paymentChecks } from './checks/payments.ts';
 import { adjustmentChecks, playerChecks, scoreChecks } from './checks/players.ts';
 import { pointChecks } from './checks/points.ts';
 import { privacyChecks } from './checks/privacy.ts';
 import { questChecks } from './checks/quests.ts';
 import { replayChecks } from './checks/replays.ts';
-import { roundChecks } from './checks/rounds.ts';
 import { signatures } from './checks/signatures.ts';
 import { socialChecks } from './checks/social.ts';
+import { storageChecks } from './checks/storage.ts';
 import { streamChecks } from './checks/stream.ts';
 import { transactionChecks } from './checks/transactions.ts';
-import { treasuryChecks } from './checks/treasury.ts';
 import { vaults } from './checks/vaults.ts';
 import { guards } from './guards.ts';
 import { orphans } from './references.ts';
@@ -26,6 +28,7 @@ import { orphans } from './references.ts';
 /** All checks, in the order of the report. */
 export const CHECKS: readonly Check[] = [
   ...pointChecks,
+  ...historyChecks,
   boards,
   ...playerChecks,
   ...scoreChecks,
@@ -46,6 +49,7 @@ export const CHECKS: readonly Check[] = [
   ...epochChecks,
   ...roundChecks,
   draws,
+  ...storageChecks,
   ...streamChecks,
   ...logChecks,
   guards,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { parseMonth } from '#areas/points/history/index.ts';
 import { type Config, readConfig } from '#config';
 import { DEFAULT_SCOPE, type Result, runChecks } from './audit.ts';
 import type { Check, Scope } from './check.ts';
@@ -7,7 +8,7 @@ import { CHECKS } from './checks.ts';
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 const printError = (line: string) => void process.stderr.write(`${line}\n`);
 
-const USAGE = `usage: bin/audit [--only NAME,…] [--skip NAME,…] [--all] [--days N] [--epochs N] [--rounds N] [--sample N] [--timeout SEC] [--verbose] [--json]
+const USAGE = `usage: bin/audit [--only NAME,…] [--skip NAME,…] [--all] [--days N] [--epochs N] [--rounds N] [--sample N] [--month YYYY-MM] [--timeout SEC] [--verbose] [--json]
 
 Checks the invariants of a live system: the database must be consistent with itself, with Redis and with the chain. Read-only.
 Exit status: 0 when all invariants hold, 1 when there are differences, 2 when a check could not run.
@@ -22,6 +23,7 @@ compares an eighth of the wallets, a different eighth each day; its description 
 --only, --skip  names of checks, separated by commas; --list prints all names
 --all           compares everything; without it rows of the last --days (${DEFAULT_SCOPE.days}), the newest --epochs (${DEFAULT_SCOPE.epochs}) and --rounds (${DEFAULT_SCOPE.rounds}) are compared,
                 and the newest --sample (${DEFAULT_SCOPE.sample}) signatures are looked up; sums always cover all rows
+--month         also reads all rows and files of this closed month; --all reads those of every closed month
 --timeout       timeout of one SQL statement, seconds (120)
 --verbose       prints the name of each check on standard error before it runs
 --json          prints one JSON object at the end, and progress on standard error`;
@@ -43,7 +45,9 @@ function parseCommandLine(): CommandLine | 'help' | 'list' {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   const numbers = { days: text, epochs: text, rounds: text, sample: text, timeout: text };
-  const { values } = parseArgs({ options: { only: text, skip: text, all: flag, json: flag, verbose: flag, help: flag, list: flag, ...numbers } });
+  const { values } = parseArgs({
+    options: { only: text, skip: text, month: text, all: flag, json: flag, verbose: flag, help: flag, list: flag, ...numbers },
+  });
   if (values.help) return 'help';
   if (values.list) return 'list';
   const named = (names: string | undefined) => {
@@ -58,6 +62,8 @@ function parseCommandLine(): CommandLine | 'help' | 'list' {
     if (given !== undefined && !/^[1-9]\d{0,5}$/.test(given)) throw new Error(`--${name} must be a whole number from 1 to 999999`);
     return given === undefined ? fallback : Number(given);
   };
+  const month = values.month === undefined ? undefined : parseMonth(values.month);
+  if (month === null) throw new Error('--month must be a year and a month, such as 2026-09');
   const { days, epochs, rounds, sample } = DEFAULT_SCOPE;
   return {
     checks: CHECKS.filter(({ name }) => (only.size === 0 || only.has(name)) && !skip.has(name)),
@@ -67,6 +73,7 @@ function parseCommandLine(): CommandLine | 'help' | 'list' {
       rounds: number('rounds', rounds),
       sample: number('sample', sample),
       all: values.all ?? false,
+      ...(month === undefined ? {} : { month }),
     },
     statementMs: 1_000 * number('timeout', 120),
     json: values.json ?? false,

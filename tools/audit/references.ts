@@ -1,5 +1,5 @@
 import type { Queryable } from '#platform/db/sql.ts';
-import { type Check, DifferenceList, differences } from './check.ts';
+import { type Check, DifferenceList, differences, firstDayOf, firstId, IS_OPEN, isOpenId, setMomentSql } from './check.ts';
 
 /**
  * One or more columns that reference a row of another table without a foreign key. A foreign key is not used, because the other table belongs to
@@ -79,8 +79,33 @@ export const REFERENCES: readonly Reference[] = [
   ...GAMES.map(([from, columns = 'r.game_id', where]) => ({ from, columns, to: 'games', ...(where ? { where } : {}) })),
   { from: 'scores', columns: ['r.game_id', 'r.game_version'], to: 'game_versions', key: ['game_id', 'version'] },
   { from: 'games', columns: ['r.id', 'r.version'], to: 'game_versions', key: ['game_id', 'version'] },
-  { from: 'scores', columns: ['r.play_id', 'r.wallet', 'r.game_id'], to: 'plays', key: ['id', 'wallet', 'game_id'], where: 'play_id is not null' },
+  {
+    from: 'scores',
+    columns: ['r.play_id', 'r.wallet', 'r.game_id'],
+    to: 'plays',
+    key: ['id', 'wallet', 'game_id'],
+    where: `play_id is not null and ${isOpenId('r.play_id')}`,
+  },
   { from: 'scores', columns: 'r.battle_id', to: 'battles' },
+  {
+    from: 'scores',
+    columns: ['r.play_id', 'r.id'],
+    to: 'score_plays',
+    key: ['play_id', 'score_id'],
+    where: `play_id is not null and ${isOpenId('r.play_id')}`,
+  },
+  {
+    from: 'scores',
+    columns: ['r.wallet', 'r.idempotency_key', 'r.id'],
+    to: 'score_keys',
+    key: ['wallet', 'key', 'score_id'],
+    // The keys of an exported month are deleted before the month is detached.
+    where: `not exists (select from closed_partitions k where k.relation = 'scores' and k.exported_at is not null
+      and r.id >= ${firstId(`(${firstDayOf('k.month')})`)} and r.id < ${firstId(`(${firstDayOf('(k.month + 1)')})`)})`,
+  },
+  { from: 'score_plays', columns: ['r.score_id', 'r.play_id'], to: 'scores', key: ['id', 'play_id'], where: isOpenId('r.score_id') },
+  { from: 'score_keys', columns: ['r.score_id', 'r.wallet', 'r.key'], to: 'scores', key: ['id', 'wallet', 'idempotency_key'] },
+  { from: 'score_restorations', columns: 'r.score_id', to: 'scores' },
   { from: 'play_seeds', columns: 'r.play_id', to: 'plays' },
   { from: 'score_replays', columns: 'r.score_id', to: 'scores' },
   { from: 'score_replays', columns: 'r.play_id', to: 'play_seeds', key: 'play_id' },
@@ -143,6 +168,10 @@ export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'burn_transactions.mint': 'an address on the chain',
   'burns.wallet': 'any wallet may burn',
   'cabinets.possessed_by': 'free text of operators',
+  'carried_games.game_id': 'game-counters, tallies',
+  'carried_games.wallet': 'game-counters, tallies',
+  'carried_points.referred': 'referral-sums',
+  'carried_points.wallet': 'standings',
   'chat_messages.source_id': 'an id of the bridged chat',
   'claims.epoch': 'claims',
   'claims.wallet': 'claims',
@@ -161,6 +190,7 @@ export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'payout_batches.mint': 'an address on the chain',
   'payout_findings.batch': 'untrusted memo text',
   'payout_findings.payments': 'compared as payout_findings: id of payments',
+  'storage_usage.wallet': 'storage-usage',
   'reward_exclusions.wallet': 'epoch-points',
   'reward_leaves.wallet': 'epoch-points; an import may name any wallet',
   'reward_projections.rules_version': 'a cache',
@@ -169,6 +199,20 @@ export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'token_accounts_opened.mint': 'an address on the chain',
   'token_accounts_opened.wallet': 'given by its cause',
 };
+
+/** SQL conditions that leave out the rows of months that are replaced by sums, by table. */
+const OPEN_ROWS: Readonly<Record<string, string>> = {
+  activities: IS_OPEN,
+  ledger: IS_OPEN,
+  play_seeds: isOpenId('play_id'),
+  plays: isOpenId('id'),
+  score_keys: isOpenId('score_id'),
+  score_plays: isOpenId('play_id'),
+  score_replays: isOpenId('score_id'),
+  score_restorations: isOpenId('score_id'),
+  scores: isOpenId('id'),
+};
+const rowsOf = (table: string): string => (Object.hasOwn(OPEN_ROWS, table) ? `(select * from ${table} where ${OPEN_ROWS[table]})` : table);
 
 const list = (one: string | readonly string[]): readonly string[] => (typeof one === 'string' ? [one] : one);
 
@@ -187,7 +231,7 @@ function orphansSql(references: readonly Reference[]): string {
     const columns = list(reference.columns);
     const keys = list(key).map((column, i) => `${column} as key${i}`);
     const named = (t: string) =>
-      `(select ${keys.join(', ')} from ${to} k) ${t} on ${columns.map((column, i) => `${t}.key${i} = ${column}`).join(' and ')}`;
+      `(select ${keys.join(', ')} from ${rowsOf(to)} k) ${t} on ${columns.map((column, i) => `${t}.key${i} = ${column}`).join(' and ')}`;
     const known = joins.findIndex((join, i) => join === named(`t${i}`));
     const at = known < 0 ? joins.push(named(`t${joins.length}`)) - 1 : known;
     const sentence = `format('%s: %s is referenced, but missing', '${labelOf(reference).replaceAll("'", "''")}', concat_ws(', ', ${columns.join(', ')}))`;
@@ -195,7 +239,7 @@ function orphansSql(references: readonly Reference[]): string {
   });
   return `
     select unnest(array_remove(array[${missing.map(({ sentence, condition }) => `case when ${condition} then ${sentence} end`).join(', ')}], null)) as what
-    from ${references[0]?.from} r ${joins.map((join) => `left join ${join}`).join(' ')} where ${missing.map(({ condition }) => condition).join(' or ')}`;
+    from ${rowsOf(references[0]?.from ?? '')} r ${joins.map((join) => `left join ${join}`).join(' ')} where ${missing.map(({ condition }) => condition).join(' or ')}`;
 }
 
 /**
@@ -212,8 +256,9 @@ export const orphans: Check = {
   name: 'orphans',
   invariant: 'every referenced row of another table exists',
   live: true,
-  async run({ db }) {
+  async run({ db, scope }) {
     const found = new DifferenceList();
+    await db.query({ text: setMomentSql(scope, 'session') });
     for (const references of Map.groupBy(REFERENCES, ({ from }) => from).values()) found.addAll(await findOrphans(db, references));
     return found;
   },

@@ -45,6 +45,7 @@ export const ChatMessagesTable = defineEntity({
   uniques: [{ name: 'chat_messages_id_key', properties: ['id'] }],
   indexes: [
     index('create index chat_messages_at on chat_messages (at)'),
+    index('create index chat_messages_without_entry on chat_messages (at) where entry is null'),
     index('create unique index chat_messages_bridged on chat_messages (source, source_id) where source_id is not null'),
     index('create unique index chat_messages_key on chat_messages (wallet, idempotency_key) where idempotency_key is not null'),
     index('create index chat_messages_wallet on chat_messages (wallet, seq desc) where wallet is not null'),

@@ -2,3 +2,4 @@
 export { prepareBridged } from './bridged.ts';
 export { chatModeration } from './events.ts';
 export { forgetMessage, forgetMessagesOf } from './messages.ts';
+export { purgeChat } from './purge.ts';

@@ -70,10 +70,11 @@ async function enforceSlowMode(app: App, author: Author, seconds: number, messag
  * @throws 429 with `Retry-After` when the author sends too many messages, must wait in slow mode, or when all authors together send too many messages
  */
 export async function enforceChatLimits(app: App, author: Author, isEntry: boolean, message: string): Promise<void> {
-  const { messagesPer10Sec, messagesPerSec } = app.config.chat;
+  const { messagesPer10Sec, messagesPerDay, messagesPerSec } = app.config.chat;
   await enforceRateLimit(app, { name: 'chat', max: messagesPer10Sec, windowMs: 10_000 }, limitKeyOf(author));
   if (isEntry) return;
   const seconds = await app.state(slowMode).get('seconds');
   if (seconds > 0) await enforceSlowMode(app, author, seconds, message);
+  await enforceRateLimit(app, { name: 'chat-day', max: messagesPerDay, windowMs: 86_400_000 }, limitKeyOf(author));
   await enforceRateLimit(app, { name: 'chat-all', max: messagesPerSec, windowMs: 1_000 }, 'all');
 }

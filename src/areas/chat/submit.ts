@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readEntryBalance } from '#areas/lottery';
-import { batching } from '#lib/batching.ts';
+import { batching } from '#lib/concurrency/batching.ts';
 import { fail, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';

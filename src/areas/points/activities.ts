@@ -38,7 +38,7 @@ export const isAction = (kind: string): boolean => !isVoiding(kind) && !isBan(ki
  */
 export const isVoided = (sourceId: string): string =>
   `(select coalesce(sum(case v.kind when 'restore' then -1 else 1 end), 0) > 0 from activities v
-    where v.source_id = ${sourceId} and v.kind in ('void', 'restore', 'second-void'))`;
+    where v.source_id = ${sourceId} and v.kind in ('void', 'restore', 'second-void') and v.cause_day = cause_day('void', ${sourceId}))`;
 
 /**
  * An action of a wallet, such as a play, a score or a burn. `kind` and `sourceId` identify the activity. If the ids of a new kind contain a time, a

@@ -2,6 +2,7 @@ import { defineEntity } from '@mikro-orm/core';
 import {
   bigint,
   boolean,
+  byMonth,
   byteText,
   checks,
   index,
@@ -17,6 +18,7 @@ import {
   wallet,
 } from '#platform/db/columns.ts';
 import type { Tally } from './earnings.ts';
+import { CarriedGamesTable, CarriedPointsTable, ClosedPartitionsTable, ClosedSumsTable, HistoryFilesTable } from './history/entities.ts';
 import { QuestChecksTable } from './quest-check-entities.ts';
 
 /** A row is an action of a wallet, such as a play or a score. The primary key prevents a second activity for the same action. */
@@ -42,6 +44,7 @@ export const ActivitiesTable = defineEntity({
     /** Id of the batch in `activity_batches`, which is deleted when every consumer has processed it. */
     batch: bigint(),
   },
+  partitionBy: byMonth('activities', 'causeDay'),
   indexes: [index('create index activities_wallet on activities (wallet, kind, day)')],
 });
 
@@ -163,6 +166,7 @@ export const LedgerTable = defineEntity({
     at: timestamp(),
   },
   checks: checks('points <> 0'),
+  partitionBy: byMonth('ledger', 'causeDay'),
   indexes: [
     index("create index ledger_adjustments on ledger (wallet, mode, day) include (points) where kind = 'adjustment'"),
     index("create index ledger_day on ledger using brin (day) with (pages_per_range='16')"),
@@ -271,9 +275,14 @@ export const pointsTables = [
   ActivityBatchesTable,
   ActivityFailuresTable,
   BoardRefreshesTable,
+  CarriedGamesTable,
+  CarriedPointsTable,
+  ClosedPartitionsTable,
   ClosedPeriodsTable,
+  ClosedSumsTable,
   FinalsTable,
   FinalSumsTable,
+  HistoryFilesTable,
   LedgerTable,
   PlayersTable,
   PointTotalsTable,

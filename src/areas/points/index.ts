@@ -7,7 +7,7 @@ export { rankChanges, readPlaces } from './boards/changes.ts';
 export { type PageRequest, readPage, readRank } from './boards/reader.ts';
 export { detectLostBoards, rebuildBoard } from './boards/rebuild.ts';
 export { refreshBoards } from './boards/refresh.ts';
-export type { RankedLine } from './boards/scripts.ts';
+export { isBoardComplete, type RankedLine } from './boards/scripts.ts';
 export { readSummary } from './boards/summary.ts';
 export { closeEndedPeriods } from './closing.ts';
 export { type ActivityEvent, type Consumer, consumeActivities } from './consumers.ts';
@@ -25,6 +25,7 @@ export {
   scoresOf,
 } from './earnings.ts';
 export { PlayersTable } from './entities.ts';
+export { archivedHeader, isDetached, isOfOpenMonth, keepHistory, readArchivedBefore } from './history/index.ts';
 export { appendPoints, COUNTER_SHARDS, LEDGER_CAUSES, type LedgerEntry, type OpenDay, openDay } from './ledger.ts';
 export {
   appendAdjustment,
@@ -41,6 +42,7 @@ export { choosePlayerMode, ensurePlayer, type PlayerPoints, readPlayerMode, read
 export { type QuestCheck, recheckQuests, requestQuestChecks } from './quest-checks.ts';
 export {
   type Best,
+  type BoardStanding,
   gameBoard,
   type Mode,
   raiseBests,

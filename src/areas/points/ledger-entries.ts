@@ -48,6 +48,9 @@ function parseLedgerId(id: string): LedgerKey | null {
   return { source, reason, mode, wallet, sourceId };
 }
 
+/** Returns SQL of the UTC day of a cause, so that PostgreSQL looks into one partition. */
+const dayOfCause = ({ source, sourceId }: Pick<LedgerKey, 'source' | 'sourceId'>) => sql<number>`cause_day(${source}, ${sourceId})`;
+
 const entries = build
   .selectFrom('ledger as l')
   .select(['source', 'reason', 'mode', 'wallet', 'source_id as sourceId', 'kind', 'rewards', 'day', isoInstant('at').as('at')])
@@ -61,6 +64,7 @@ const entries = build
         .whereRef('r.wallet', '=', 'l.wallet')
         .where('r.reason', '=', REVOKE)
         .whereRef('r.mode', '=', 'l.mode')
+        .whereRef('r.cause_day', '=', 'l.cause_day')
         .whereRef('l.reason', '<>', 'r.reason'),
     )
       .$castTo<boolean>()
@@ -79,6 +83,7 @@ export async function readLedgerEntry(db: Queryable, id: string): Promise<Stored
         db,
         entries
           .where('source_id', '=', key.sourceId)
+          .where('cause_day', '=', dayOfCause(key))
           .where('source', '=', key.source)
           .where('wallet', '=', key.wallet)
           .where('reason', '=', key.reason)
@@ -114,7 +119,11 @@ export async function listLedgerEntries(
 
 /** Reads the entries of one cause and reason, of all wallets and modes. */
 export async function readEntriesOfCause(db: Queryable, { source, sourceId, reason }: Omit<LedgerKey, 'wallet' | 'mode'>): Promise<StoredEntry[]> {
-  const ofCause = entries.where('source_id', '=', sourceId).where('source', '=', source).where('reason', '=', reason);
+  const ofCause = entries
+    .where('source_id', '=', sourceId)
+    .where('cause_day', '=', dayOfCause({ source, sourceId }))
+    .where('source', '=', source)
+    .where('reason', '=', reason);
   return await run(db, ofCause.orderBy('wallet').orderBy('mode').limit(100));
 }
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { bucketsOf, type Mode, type StandingRow, upsertStandings } from './standings.ts';
+import { type BoardStanding, bucketsOf, type Mode, upsertStandings } from './standings.ts';
 
 /**
  * Every combination of source, kind and reason of a ledger entry. The audit has a list of its own, so a new combination must be added to both. `kind`
@@ -64,7 +64,7 @@ export async function openDay(tx: Tx): Promise<OpenDay> {
   return { at: new Date(row.at), day: row.day };
 }
 
-const insertLedger = statement<StandingRow>(
+const insertLedger = statement<BoardStanding>(
   'append_points',
   `with entry as (
      select * from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::int8[], $12::bool[], $13::jsonb[])
@@ -95,7 +95,7 @@ export const COUNTER_SHARDS = 16;
  * ledger has an entry with the same source, sourceId, wallet, reason and mode.
  * @returns the changed standings, with their new totals and versions
  */
-export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<StandingRow[]> {
+export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<BoardStanding[]> {
   if (entries.length === 0) return [];
   return await tx.query(insertLedger, [
     ...bucketsOf(open.day),

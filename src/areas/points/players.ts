@@ -5,6 +5,7 @@ import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { build } from './build.ts';
 import type { Tally } from './earnings.ts';
+import { isDetached } from './history/detach.ts';
 import { recheckQuests } from './quest-checks.ts';
 import { type Mode, STANDING_COLUMNS, type StandingRow } from './standings.ts';
 
@@ -71,7 +72,7 @@ export interface PlayerPoints {
   convertedPoints: number;
   /** Standings on the requested boards, in both modes. */
   standings: StandingRow[];
-  /** Points that operators gave (or took, if negative), by mode and UTC day number. */
+  /** Points that operators gave (or took, if negative), by mode and UTC day number; those of a detached month on the first day of the month of their entry. */
   adjustments: { mode: Mode; day: number; points: number }[];
 }
 
@@ -83,7 +84,11 @@ const selectPlayerPoints = statement<PlayerPoints>(
      select coalesce(json_agg(s), '[]') from unnest($2::text[]) as k(board), unnest(array['regular', 'beta']) as m(mode), lateral (
        select ${STANDING_COLUMNS} from standings s where s.board = k.board and s.mode = m.mode and s.wallet = $1 offset 0) s) as standings, (
      select coalesce(json_agg(a), '[]') from (
-       select mode, day, sum(points)::float8 as points from ledger where wallet = $1 and kind = 'adjustment' group by mode, day) a) as adjustments
+       select mode, day, sum(points)::float8 as points from (
+         select mode, day, points from ledger where wallet = $1 and kind = 'adjustment'
+         union all select mode, make_date(paid_month / 12, paid_month % 12 + 1, 1) - date '1970-01-01', points from carried_points c
+           where wallet = $1 and kind = 'adjustment' and ${isDetached('c.month')}) l
+       group by mode, day) a) as adjustments
    from players p where p.wallet = $1`,
 );
 

@@ -1,5 +1,5 @@
 import { refreshBoards } from '#jobs/points.ts';
-import { bucketOf, PERIODS } from '#lib/periods.ts';
+import { bucketOf, PERIODS, type Period } from '#lib/periods.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { isBanned } from './banned.ts';
@@ -32,10 +32,16 @@ export interface StandingRow {
   year_before: number | null;
 }
 
+/** The columns of a standing that boards show. */
+export type BoardStanding = Omit<StandingRow, `${Period}_before`>;
+
 const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_before`])];
 
 /** SQL: the columns of a StandingRow, as numbers. */
 export const STANDING_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, ${COLUMNS.map((c) => `s.${c}::float8 as ${c}`).join(', ')}`;
+
+/** SQL: the columns of a BoardStanding, as numbers. Scores return two standings each, so their statements return no other columns. */
+const BOARD_COLUMNS = `s.board, s.mode, s.wallet, s.version::float8 as version, s.total::float8 as total, ${PERIODS.map((p) => `s.${p}, s.${p}_value::float8 as ${p}_value`).join(', ')}`;
 
 const VALUES = ['total', ...PERIODS.map((p) => `${p}_value`)];
 
@@ -78,7 +84,7 @@ export const upsertStandings = (source: string, join: (a: string, b: string) => 
     total = ${join('s.total', 'excluded.total')},
     ${PERIODS.map((p) => periodUpdate(p, join)).join(',')}
   where ${onlyIf}
-  returning ${STANDING_COLUMNS}`;
+  returning ${BOARD_COLUMNS}`;
 
 /** A wallet's new best score on a game's board. */
 export interface Best {
@@ -88,7 +94,7 @@ export interface Best {
   value: number;
 }
 
-const improveBests = statement<StandingRow>(
+const improveBests = statement<BoardStanding>(
   'improve_bests',
   `with best as (
      select board, mode, wallet, max(value) as all_time, max(value) as in_period
@@ -102,7 +108,7 @@ const improveBests = statement<StandingRow>(
  * @param day UTC day number on which the scores count
  * @returns the changed standings
  */
-export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): Promise<StandingRow[]> {
+export async function raiseBests(tx: Tx, day: number, bests: readonly Best[]): Promise<BoardStanding[]> {
   if (bests.length === 0) return [];
   return await tx.query(improveBests, [
     ...bucketsOf(day),
@@ -184,7 +190,7 @@ const markRefresh = statement(
  * function, except the code that records submitted scores, because that code copies its standings itself. The marks are rows that this transaction
  * inserts. So if a job is lost, the next job copies the standings.
  */
-export async function scheduleRefresh(tx: Tx, rows: readonly StandingRow[]): Promise<void> {
+export async function scheduleRefresh(tx: Tx, rows: readonly BoardStanding[]): Promise<void> {
   const shown = rows.filter((row) => row.mode === 'regular');
   if (shown.length === 0) return;
   await tx.query(markRefresh, [shown.map((r) => r.board), shown.map((r) => r.wallet), shown.map((r) => r.version)]);

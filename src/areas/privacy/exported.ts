@@ -32,6 +32,8 @@ export const EXPORTED: readonly ExportedTable[] = [
   own('game_states'),
   own('activities'),
   own('ledger'),
+  own('carried_points'),
+  own('carried_games'),
   own('beta_conversions'),
   own('quest_completions'),
   own('wallet_weeks'),
@@ -43,6 +45,7 @@ export const EXPORTED: readonly ExportedTable[] = [
   own('chat_messages', 'text_hash'),
   { table: 'chat_sanctions', rows: `chat_sanctions t where t.source = 'chat' and t.account = $1`, without: ['by'] },
   own('clips'),
+  own('storage_usage'),
   // Entries of legacy rounds have no numbers; each of them is a ticket.
   { table: 'entries', rows: 'entries t where t.wallet = $1 and cardinality(t.numbers) > 0' },
   own('tickets'),
@@ -67,6 +70,7 @@ export const EXPORTED: readonly ExportedTable[] = [
 export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   board_refreshes: 'a queue of changes of boards, each for some seconds',
   quest_checks: 'a queue of quests to check, each for some seconds',
+  score_keys: 'the idempotency keys of the exported scores',
   outbox: 'a queue of events, each for an hour; the rows that caused them are exported',
   denied_wallets: 'the list of another party; a refused ticket says that the wallet is on the list',
   burn_cursors: 'the address is a token',

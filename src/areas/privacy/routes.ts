@@ -11,6 +11,7 @@ const getExport = route({
   method: 'get',
   path: '/me/export',
   auth: 'session',
+  load: 'costly',
   forBanned: true,
   summary: 'Download everything that is stored about the caller, as NDJSON',
   description: `One line \`{ table, row }\` per row. Secrets, hashes of requests and names of operators are left out. At most ${EXPORTS_PER_HOUR} times an hour.`,

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { findPrimary } from './servers.ts';
 
 /**
  * The rights of the service's role to the rows of tables, by table name. The role may read every table.
@@ -24,7 +25,7 @@ const VERBS = {
 
 /** Returns the role with which a URL connects. @throws when the role cannot connect */
 export async function readRole(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({ connectionString: await findPrimary(url), connectionTimeoutMillis: 10_000 });
   try {
     await client.connect();
     const { rows } = await client.query<{ role: string }>('select current_user::text as role');
@@ -42,7 +43,7 @@ export async function readRole(url: string): Promise<string> {
 export async function grantRights(owner: pg.Client, role: string, rights: Rights): Promise<void> {
   const to = owner.escapeIdentifier(role);
   const { rows } = await owner.query<{ name: string }>(
-    `select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'S')`,
+    `select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'S') and not relispartition`,
   );
   const existing = new Set(rows.map(({ name }) => name));
   const names = (wanted: readonly string[]) => wanted.filter((name) => existing.has(name)).map((name) => owner.escapeIdentifier(name));

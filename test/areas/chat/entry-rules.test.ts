@@ -10,6 +10,7 @@ import { sql } from '#test/support/areas/boards.ts';
 import { entriesOf, openRound, sendMessage } from '#test/support/areas/chat.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import type { RewardsTest } from '#test/support/solana/claims.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
@@ -84,7 +85,7 @@ test('a round with a minimum of accepted scores counts only accepted scores of t
     sql(
       t.app,
       `insert into scores (id, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at)
-       values (gen_random_uuid(), $1, 'alpha', 1, '', 1, 1, 0, false, $2, 'regular', app_day(), app_now())`,
+       values (${NEW_ID}, $1, 'alpha', 1, '', 1, 1, 0, false, $2, 'regular', app_day(), app_now())`,
       [player.wallet, status],
     );
   await score('accepted');

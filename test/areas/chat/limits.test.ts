@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { BRIDGE_SECRET, bridged, linkedAuthor, verdictOn } from '#test/support/areas/bridge.ts';
 import { openRound, sendMessage } from '#test/support/areas/chat.ts';
@@ -59,6 +60,19 @@ test('messages of all wallets together have a global rate, which entries do not 
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 201, 429, 429, 429]);
   const entries = await Promise.all(wallets.map((wallet) => sendMessage(wallet, '!enter')));
   expect(entries.every(({ status }) => status === 201)).toBe(true);
+});
+
+test('a wallet writes at most the configured messages in 24 hours, which entries do not count for', async () => {
+  const api = await startApi({ ...t.env, CHAT_MESSAGES_PER_DAY: '2' });
+  try {
+    const me = await join();
+    const write = (text: string) => send(api, '/chat/message', { json: { text }, headers: { Cookie: me.cookie } });
+    for (const status of [201, 201, 429]) expect((await write('hello')).status).toBe(status);
+    expect(Number((await write('hello')).headers.get('Retry-After'))).toBeGreaterThan(86_000);
+    expect((await write('!enter 1')).status).not.toBe(429);
+  } finally {
+    await api.close();
+  }
 });
 
 describe('text that hides a part of itself', () => {

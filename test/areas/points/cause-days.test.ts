@@ -93,3 +93,38 @@ test('a retry on a later day adds no ledger row and no activity', async () => {
   expect(await sql(t.app, rows, [wallet])).toHaveLength(2);
   expect(entry).toEqual(activity);
 });
+
+test('every cause of points and every kind of activity that is written again in the next month adds no row', async () => {
+  const { wallet } = await signIn(t);
+  const now = t.clock.now();
+  const firstOfNext = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+  const lastDay = new Date(firstOfNext - 1).toISOString().slice(0, 10);
+  const idOf = (cause: string) =>
+    cause === 'quest' ? `a-quest:${lastDay}` : cause === 'burn' ? `signature:3:${lastDay}` : cause === 'bind' ? wallet : newId();
+  const entries = LEDGER_CAUSES.map((cause) => ({
+    ...cause,
+    wallet,
+    mode: 'regular' as const,
+    sourceId: idOf(cause.source),
+    points: 5,
+    rewards: true,
+  }));
+  const activities = ACTIVITY_KINDS.map((kind) => ({ kind, sourceId: idOf(kind), wallet, gameId: null, amount: 0 }));
+  const write = () =>
+    t.app.tx(async (tx) => {
+      await appendPoints(tx, await openDay(tx), entries);
+      await appendActivities(tx, activities);
+    });
+  const count = async () => {
+    const tables = ['ledger', 'activities'].map((table) => sql<{ day: number }>(t.app, `select day from ${table} where wallet = $1`, [wallet]));
+    return (await Promise.all(tables)).map((rows) => rows.length);
+  };
+  await t.clock.set(new Date(firstOfNext - 60_000));
+  await write();
+  expect(await count()).toEqual([entries.length, activities.length]);
+  await t.clock.set(new Date(firstOfNext + 60_000));
+  await write();
+  expect(await count()).toEqual([entries.length, activities.length]);
+  const [total] = await sql<{ total: number }>(t.app, `select total::int as total from standings where board = 'global' and wallet = $1`, [wallet]);
+  expect(total).toEqual({ total: 5 * entries.length });
+});

@@ -16,8 +16,8 @@ async function readSchema(url: string): Promise<string[]> {
     const { rows } = await client.query<{ line: string }>(`
       with tables as (
         select c.oid, c.relname::text as name from pg_class c
-        where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and c.relname <> 'migrations')
-      select 'table ' || name as line from tables
+        where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace and c.relname <> 'migrations')
+      select concat_ws(' ', 'table', name, 'partition by ' || pg_get_partkeydef(oid)) as line from tables
       union all
       select format('column %s.%s %s%s%s%s', t.name, a.attname, format_type(a.atttypid, a.atttypmod), case when a.attnotnull then ' not null' end,
         case when a.attcollation <> y.typcollation then ' collate ' || a.attcollation::regcollation end,

@@ -2,5 +2,5 @@
 export type Corruption = readonly [check: string, sql: string, sentence: RegExp];
 
 /** SQL: one row of a table. */
-export const one = (table: string, where = 'true') => `ctid = (select ctid from ${table} where ${where} limit 1)`;
+export const one = (table: string, where = 'true') => `(tableoid, ctid) = (select tableoid, ctid from ${table} where ${where} limit 1)`;
 export const HOURS_AGO = `app_now() - interval '3 hours'`;

@@ -197,6 +197,9 @@ export const MONEY_CORRUPTIONS: readonly Corruption[] = [
   ['feed', `update outbox_counter set publication = publication - 1`, /^the event stream ends with \S+, but the last publication number is/],
 ];
 
+/** SQL that gives one score an idempotency key. */
+const KEYED = `with keyed as (update scores set idempotency_key = 'a key' where id = (select id from scores limit 1) returning wallet, id)
+  insert into score_keys (wallet, key, score_id) select wallet, 'a key', id from keyed`;
 /** SQL that creates rows for references that the test history does not use. */
 const FINDING = `insert into payout_findings (signature, lane, address, slot, transfers, verdict, payments) select 'one', lane, '', 0, '[]', 'matched', array[id] from payments limit 1`;
 export const MISSING_ROWS: Readonly<Record<string, string>> = {
@@ -212,5 +215,9 @@ export const MISSING_ROWS: Readonly<Record<string, string>> = {
   'quest_checks: quest_id of quests': `insert into quest_checks (wallet, quest_id, day, first_at, last_at) select p.wallet, q.id::text, 1, app_now(), app_now() from players p, quests q limit 1`,
   'quest_checks: wallet of players': `delete from burns; insert into quest_checks (wallet, quest_id, day, first_at, last_at) select wallet, '', 1, app_now(), app_now() from players limit 1`,
   'quest_completions: wallet of players': 'delete from burns',
+  'scores: wallet, idempotency_key, id of score_keys': KEYED,
+  'score_keys: score_id, wallet, key of scores': KEYED,
+  'score_restorations: score_id of scores': `insert into score_restorations (score_id, points, voided_at, voided_by, restored_at, restored_by, reason)
+    select id, 0, app_now(), 'a', app_now(), 'b', 'a test' from scores limit 1`,
   'reward_imports: epoch of epochs': `insert into reward_imports (id, epoch, state, hash, rows, decided_at) select gen_random_uuid(), epoch, 'done', '', 1, app_now() from epochs limit 1`,
 };

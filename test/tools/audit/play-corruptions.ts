@@ -1,5 +1,8 @@
 import { type Corruption, HOURS_AGO, one } from './corruption.ts';
 
+/** SQL that inserts a closed month of the ledger whose rows do not exist. */
+const CLOSED_MONTH = `insert into closed_partitions (relation, month, columns, blocks, counted, row_count, closed_at) values ('ledger', 24000, '{wallet}', 1, 1, 5, now())`;
+
 /** Corruptions of points, boards, scores, activities, quests, battles, burns and clips. */
 export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ['standings', `update ledger set points = points + 1 where ${one('ledger', `kind = 'game'`)}`, /^global, \w+: \w+ has \d+\/.* in the ledger and/],
@@ -25,6 +28,8 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ['game-boards', `update scores set status = 'voided' where status = 'accepted'`, /^game:alpha, \w+: \w+ has best scores -/],
   ['replays', `update scores set score = score + 1 where id in (select score_id from score_replays)`, /^score \S+ is \d+, but its replay gives \d+$/],
   ['replays', `update simulations set module = module || '\\x00'`, /the bytes of the simulation \w+ do not have this hash$/],
+  ['storage-usage', `update storage_usage set bytes = bytes + 1 where kind = 'records'`, /^records of \w+ use \d+ bytes, but storage_usage has \d+$/],
+  ['storage-totals', `update storage_totals set bytes = bytes + 1`, /^\w+: wallets use \d+ bytes, but storage_totals has \d+$/],
   ['kept-replays', `delete from score_replays`, /^score \S+ of \w+ has no replay$/],
   ['point-totals', `update point_totals set entries = entries + 1 where ${one('point_totals')}`, /^day \d+, \w+ \w+: /],
   ['finals', `update finals set rank = rank + 1 where ${one('finals', `board = 'global'`)}`, /^global of day \d+: /],
@@ -35,6 +40,8 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
     /^global of \w+ \d+: the final values sum to /,
   ],
   ['final-sums', `delete from final_sums where board = 'quests'`, /^quests of \w+ \d+: the final values sum to \d+, but the stored sum is 0$/],
+  ['closed-months', CLOSED_MONTH, /^ledger_2000_01: it has 5 rows, but no sums$/],
+  ['closed-rows', CLOSED_MONTH, /^ledger_2000_01: 5 rows with the checksum 0 are stored, but the table has 0 rows with 0$/],
   ['periods', `delete from closed_periods where period = 'day'; update point_totals set day = day - 3`, /^day \d+ is not closed/],
   ['periods', `update closed_periods set finals_at = null, closed_at = ${HOURS_AGO}`, /^the finals of day \d+ are not stored/],
   ['board-refreshes', `insert into board_refreshes values ('global', 'nobody', 1, ${HOURS_AGO})`, /^global: the refresh of nobody has been waiting/],

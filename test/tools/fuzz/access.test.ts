@@ -91,11 +91,13 @@ test('an admin route accepts only tokens of its scope', async () => {
   const ofAdmins = routes.filter((route) => scopeOf(route) !== null);
   expect(ofAdmins.length).toBeGreaterThan(40);
   const wrong: string[] = [];
-  for (const route of ofAdmins) {
+  // Checks the routes side by side, because each wrong token waits for its response.
+  const check = async (route: AnyRoute) => {
     const through = await letThrough(route, [403]);
     if (through.join() !== `a session with an admin token,the token of ${scopeOf(route)},the token of all scopes`)
       wrong.push(`${operationId(route)}: ${through.join(', ')}`);
-  }
+  };
+  for (let i = 0; i < ofAdmins.length; i += 10) await Promise.all(ofAdmins.slice(i, i + 10).map(check));
   expect(wrong).toEqual([]);
 });
 

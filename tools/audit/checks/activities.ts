@@ -1,4 +1,4 @@
-import { AT, checksumCheck, DAY, databaseCheck, FROM, inSlice, weight } from '../check.ts';
+import { AT, checksumCheck, DAY, databaseCheck, FROM, IS_OPEN, inSlice, isOpenId, weight } from '../check.ts';
 
 /** SQL expression for the UTC day number of last week's Monday. */
 const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
@@ -17,8 +17,8 @@ const VOIDING = `'void', 'restore', 'second-void'`;
 const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
   from activities a left join (
-    select source_id from activities where kind in (${VOIDING}) group by 1 having sum(case kind when 'restore' then -1 else 1 end) > 0) v on v.source_id = a.source_id and a.kind = 'score'
-  where a.day >= ${LAST_WEEK} and a.kind not in (${VOIDING}, 'ban', 'unban') and v.source_id is null
+    select source_id from activities where kind in (${VOIDING}) and ${IS_OPEN} group by 1 having sum(case kind when 'restore' then -1 else 1 end) > 0) v on v.source_id = a.source_id and a.kind = 'score'
+  where a.day >= ${LAST_WEEK} and ${IS_OPEN} and a.kind not in (${VOIDING}, 'ban', 'unban') and v.source_id is null
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 /**
@@ -49,9 +49,9 @@ const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400
 /** SQL that selects the activities that voids and restorations of scores must have. */
 const VOIDINGS = `
   select id::text as source_id, case when x.score_id is null then 'void' else 'second-void' end as kind, wallet, game_id, -normalized::int8 as amount, battle_id,
-    ${dayOf('decided_at')} as day from scores left join score_restorations x on x.score_id = id where status = 'voided'
-  union all select id::text, 'void', wallet, game_id, -normalized, battle_id, ${dayOf('voided_at')} from score_restorations join scores on id = score_id
-  union all select id::text, 'restore', wallet, game_id, normalized, battle_id, ${dayOf('restored_at')} from score_restorations join scores on id = score_id`;
+    ${dayOf('decided_at')} as day from scores left join score_restorations x on x.score_id = id where status = 'voided' and ${isOpenId('id')}
+  union all select id::text, 'void', wallet, game_id, -normalized, battle_id, ${dayOf('voided_at')} from score_restorations join scores on id = score_id where ${isOpenId('id')}
+  union all select id::text, 'restore', wallet, game_id, normalized, battle_id, ${dayOf('restored_at')} from score_restorations join scores on id = score_id where ${isOpenId('id')}`;
 
 /** Checks of activities: their causes (for example scores), their processing by consumers, and their counts per week. */
 export const activityChecks = [
@@ -60,22 +60,22 @@ export const activityChecks = [
     'each play, accepted score, void and restoration of a score has one activity, and each activity of these kinds has a cause',
     [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum from (
-         select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided')
+         select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided') and ${isOpenId('id')}
          union all select kind, ${row('source_id', 'amount', 'battle_id')} from (${VOIDINGS}) v
-         union all select 'play', ${row('id', '0', 'null')} from plays) d group by 1`,
+         union all select 'play', ${row('id', '0', 'null')} from plays where ${isOpenId('id')}) d group by 1`,
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
-       from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'play', ${VOIDING})) a group by 1`,
+       from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'play', ${VOIDING}) and ${IS_OPEN}) a group by 1`,
     ],
     // Reads one day more than this check compares, because midnight may be between an activity and its cause (for example a score), so that the
     // activity and the cause have different days.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
-       where status in ('accepted', 'voided') and day >= ${FROM} - 1
+       where status in ('accepted', 'voided') and day >= ${FROM} - 1 and ${isOpenId('id')}
        union all select * from (${VOIDINGS}) v where day >= ${FROM} - 1
        union all select id::text, 'play', wallet, game_id, 0, null, floor(extract(epoch from started_at) / 86400)::int from plays
-       where started_at >= to_timestamp((${FROM} - 1) * 86400.0))
+       where started_at >= to_timestamp((${FROM} - 1) * 86400.0) and ${isOpenId('id')})
      select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
-     from due d full join (select * from activities where kind in ('score', 'play', ${VOIDING}) and day >= ${FROM} - 1) a using (source_id, kind)
+     from due d full join (select * from activities where kind in ('score', 'play', ${VOIDING}) and day >= ${FROM} - 1 and ${IS_OPEN}) a using (source_id, kind)
      where greatest(d.day, a.day) >= ${FROM} and (d.wallet, d.game_id, d.amount, d.battle_id) is distinct from (a.wallet, a.game_id, a.amount, a.battle_id)`,
   ),
   databaseCheck(
@@ -84,14 +84,15 @@ export const activityChecks = [
     `with due as (
        select wallet::text as source_id, 'bind' as kind, referrer as wallet, null as game_id, 0::int8 as amount from referrals
        union all select id::text, 'clip', wallet, game_id, 0 from clips where state in ('ready', 'removing', 'removed')
-       union all select concat_ws(':', signature, index, to_char(block_time at time zone 'UTC', 'YYYY-MM-DD')), 'burn', wallet, event_id::text, least(amount, 9223372036854775807)::int8 from burns)
+       union all select concat_ws(':', signature, index, to_char(block_time at time zone 'UTC', 'YYYY-MM-DD')), 'burn', wallet, event_id::text, least(amount, 9223372036854775807)::int8 from burns),
+     open as (select * from (select *, cause_day(kind, source_id) as cause_day from due) d where ${IS_OPEN})
      select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
-     from due d full join (select * from activities where kind in ('bind', 'clip', 'burn')) a using (source_id, kind)
+     from open d full join (select * from activities where kind in ('bind', 'clip', 'burn') and ${IS_OPEN}) a using (source_id, kind)
      where (d.wallet, d.game_id, d.amount) is distinct from (a.wallet, a.game_id, a.amount)
      union all select format('%s %s is linked to %s, but there is no activity for it', platform, account_id, wallet) from linked_accounts l
-     where not exists (select from activities a where a.kind = 'link' and a.source_id = l.platform || ':' || l.account_id)
+     where not exists (select from activities a where a.kind = 'link' and a.cause_day = 0 and a.source_id = l.platform || ':' || l.account_id)
      union all select format('%s of %s: the account is not linked and was not linked within the last month', source_id, wallet) from activities a
-     where kind = 'link' and day > ${DAY} - 29
+     where kind = 'link' and cause_day = 0 and day > ${DAY} - 29
        and not exists (select from linked_accounts l where l.platform || ':' || l.account_id = a.source_id)
        and not exists (select from unlinked_accounts u where u.platform || ':' || u.account_id = a.source_id)`,
   ),
@@ -99,20 +100,20 @@ export const activityChecks = [
     'cause-days',
     'cause_day of each ledger row and of each activity is the UTC day that the id of its cause contains',
     `select format('ledger row %s %s: cause_day is %s, but must be %s', source, source_id, cause_day, cause_day(source, source_id)) as what
-     from ledger where day >= ${FROM} and cause_day is distinct from cause_day(source, source_id)
+     from ledger where day >= ${FROM} and ${IS_OPEN} and cause_day is distinct from cause_day(source, source_id)
      union all select format('activity %s %s: cause_day is %s, but must be %s', kind, source_id, cause_day, cause_day(kind, source_id))
-     from activities where day >= ${FROM} and cause_day is distinct from cause_day(kind, source_id)`,
+     from activities where day >= ${FROM} and ${IS_OPEN} and cause_day is distinct from cause_day(kind, source_id)`,
   ),
   databaseCheck(
     'activity-batches',
     'every batch of activities is consumed within a minute and complete',
     `select format('batch %s of %s activities has been waiting since %s for consumers %s', id, size, at, 7 & ~consumed) as what from activity_batches where at < ${AT} - interval '1 minute'
      union all select format('batch %s has size %s, lists %s activities, and contains %s', b.id, b.size, json_array_length(b.activities), coalesce(a.n, 0))
-     from activity_batches b left join (select batch, count(*) as n from activities where batch in (select id from activity_batches) group by 1) a on a.batch = b.id
+     from activity_batches b left join (select batch, count(*) as n from activities where ${IS_OPEN} and batch in (select id from activity_batches) group by 1) a on a.batch = b.id
      where b.size <> json_array_length(b.activities) or b.size is distinct from a.n
      union all select format('batch %s lists %s %s, but does not contain it', b.id, e.value->>0, e.value->>1)
      from activity_batches b, json_array_elements(b.activities) e
-     where not exists (select from activities a where a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
+     where not exists (select from activities a where ${IS_OPEN} and a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
   ),
   databaseCheck(
     'activity-failures',

@@ -1,4 +1,4 @@
-import { boardKeys } from '#areas/points';
+import { boardKeys, isBoardComplete } from '#areas/points';
 import { bucketOf, PERIODS, type Span } from '#lib/periods.ts';
 import { Candidates } from '../candidates.ts';
 import { type AuditContext, type Check, DifferenceList, type Differences } from '../check.ts';
@@ -163,11 +163,8 @@ async function compareBoard(audit: AuditContext, board: Board): Promise<Differen
   });
 }
 
-/** Returns whether the board in Redis is complete: it was filled after Redis last started. */
-async function isComplete({ redis }: AuditContext, { ready }: Board): Promise<boolean> {
-  const [life, since] = await Promise.all([redis.info('server'), redis.get(ready)]);
-  return since !== null && life.includes(`run_id:${since}`);
-}
+/** Returns whether the board in Redis is complete: it was filled since its server last started or changed. */
+const isComplete = async ({ redis }: AuditContext, { ready }: Board): Promise<boolean> => (await isBoardComplete(redis, [ready])) === 1;
 
 /**
  * Waits until the boards in Redis are complete.

@@ -1,9 +1,16 @@
-import { AT, checksumCheck, DAY, databaseCheck, FROM, weight } from '../check.ts';
+import { AT, checksumCheck, DAY, databaseCheck, FROM, IS_OPEN, isOpenId, isSummed, POINTS, weight } from '../check.ts';
 
 /** SQL that selects the numbers stored in `players.tally`: the number of scores and the sum of points, one row per wallet, mode and game. */
 const TALLIES = `
   select wallet, (m).key as mode, (g).key as game_id, ((g).value->>'scores')::int8 as scores, ((g).value->>'points')::int8 as points
   from (select wallet, m, jsonb_each((m).value) as g from (select wallet, jsonb_each(tally) as m from players) p) p`;
+
+/** SQL for the accepted scores: one row per score, and one row per wallet, mode and game for each month whose rows are replaced by sums. */
+const ACCEPTED = `(
+  select wallet, mode, game_id, 1::int8 as scores, points::int8 as points, normalized::int8 as normalized from scores where status = 'accepted' and ${isOpenId('id')}
+  union all select wallet, mode, game_id, scores, points, normalized from carried_games where scores > 0 and ${isSummed('month')})`;
+/** SQL for the conversions whose month is not replaced by sums. */
+const OPEN_CONVERSIONS = `(select * from (select *, cause_day('conversion', id::text) as cause_day from beta_conversions) c where ${IS_OPEN}) c`;
 
 /** Checks of the sums stored with players and games. */
 export const playerChecks = [
@@ -11,13 +18,13 @@ export const playerChecks = [
     'tallies',
     'the tallies of a player equal its accepted scores',
     [
-      `select mode, coalesce(sum(w), 0) as scores, coalesce(sum(w * points), 0) as points
-       from (select mode, points, ${weight('wallet', 'game_id')} as w from scores where status = 'accepted') s group by 1`,
+      `select mode, coalesce(sum(w * scores), 0) as scores, coalesce(sum(w * points), 0) as points
+       from (select mode, scores, points, ${weight('wallet', 'game_id')} as w from ${ACCEPTED} s) s group by 1`,
       `select mode, coalesce(sum(w * scores), 0) as scores, coalesce(sum(w * points), 0) as points
        from (select *, ${weight('wallet', 'game_id')} as w from (${TALLIES}) t) t group by 1`,
     ],
     `with tallies as (${TALLIES}),
-     counted as (select wallet, mode, game_id, count(*) as scores, sum(points) as points from scores where status = 'accepted' group by 1, 2, 3)
+     counted as (select wallet, mode, game_id, sum(scores) as scores, sum(points) as points from ${ACCEPTED} s group by 1, 2, 3)
      select format('%s, %s in %s: accepted scores give %s points in %s scores, but the tally has %s points in %s scores', wallet, mode, game_id, c.points, c.scores, t.points, t.scores) as what
      from counted c full join tallies t using (wallet, mode, game_id)
      where (coalesce(c.scores, 0), coalesce(c.points, 0)) is distinct from (coalesce(t.scores, 0), coalesce(t.points, 0))`,
@@ -29,7 +36,7 @@ export const playerChecks = [
      with earned as (
        select wallet, (g).key as game_id, (g).value::int8 as points
        from (select wallet, jsonb_each_text(earned_by_game) as g from players where earned_day = ${DAY}) p),
-     granted as (select wallet, game_id, sum(points) as points from scores where day = ${DAY} and status = 'accepted' group by 1, 2),
+     granted as (select wallet, game_id, sum(points) as points from scores where day = ${DAY} and status = 'accepted' and ${isOpenId('id')} group by 1, 2),
      caps as (select game_id, max((definition->'caps'->>'dailyPoints')::numeric) as cap from game_versions group by 1)
      select format('%s in %s: scores of today gave %s points, but the player row has %s', wallet, game_id, g.points, t.points) as what
      from granted g full join earned t using (wallet, game_id) where coalesce(g.points, 0) <> coalesce(t.points, 0)
@@ -45,13 +52,12 @@ export const playerChecks = [
     'conversions',
     'each conversion of beta points has two ledger rows, and the player rows hold the sums of the conversions that are not revoked',
     `with due as (
-       select id::text as source_id, wallet, 'regular' as mode, points from beta_conversions
-       union all select id::text, wallet, 'beta', -beta_points from beta_conversions),
-     given as (select source_id, wallet, mode, points, kind, rewards from ledger where source = 'conversion' and reason = 'conversion'),
+       select id::text as source_id, wallet, 'regular' as mode, points from ${OPEN_CONVERSIONS}
+       union all select id::text, wallet, 'beta', -beta_points from ${OPEN_CONVERSIONS}),
+     given as (select source_id, wallet, mode, points, kind, rewards from ledger where source = 'conversion' and reason = 'conversion' and ${IS_OPEN}),
      summed as (
-       select wallet, sum(beta_points) as beta, sum(points) as points from beta_conversions c
-       where not exists (select from ledger r where r.source_id = c.id::text and r.source = 'conversion' and r.wallet = c.wallet and r.reason = 'revoke')
-       group by 1)
+       select wallet, -coalesce(sum(points) filter (where mode = 'beta'), 0) as beta, coalesce(sum(points) filter (where mode = 'regular'), 0) as points
+       from ${POINTS} p where kind = 'conversion' group by 1)
      select format('conversion %s of %s, %s: expected %s points, but the ledger has %s', source_id, wallet, mode, d.points, g.points) as what
      from due d full join given g using (source_id, wallet, mode)
      where d.points is distinct from g.points or g.kind <> 'conversion' or g.rewards
@@ -65,16 +71,17 @@ export const playerChecks = [
     `with counted as (
        select game_id, sum(plays) as plays, sum(players) as players, sum(scores) as scores, sum(score_sum) as sum from game_counters group by 1),
      played as (
-       select game_id, wallet from plays where mode = 'regular'
-       union all select game_id, wallet from scores
-       where mode = 'regular' and (play_id is null or play_id in (select id from plays where mode = 'beta'))),
-     of_wallet as (select game_id, wallet, count(*) as plays from played group by 1, 2),
+       select game_id, wallet, 1::int8 as plays from plays where mode = 'regular' and ${isOpenId('id')}
+       union all select game_id, wallet, 1 from scores
+       where mode = 'regular' and ${isOpenId('id')} and (play_id is null or play_id in (select id from plays where mode = 'beta'))
+       union all select game_id, wallet, plays from carried_games where mode = 'regular' and plays > 0 and ${isSummed('month')}),
+     of_wallet as (select game_id, wallet, sum(plays) as plays from played group by 1, 2),
      due as (
        select game_id, sum(w.plays) as plays, count(*) as players, count(*) filter (where g.wallet is null) as missing
        from of_wallet w left join game_players g using (game_id, wallet) group by 1),
      listed as (select game_id, count(*) as players from game_players group by 1),
-     scored as (select game_id, count(*) as scores, sum(normalized) as sum from scores s
-       where status = 'accepted' and mode = 'regular' and not exists (select from players p where p.wallet = s.wallet and p.banned_at is not null) group by 1)
+     scored as (select game_id, sum(scores) as scores, sum(normalized) as sum from ${ACCEPTED} s
+       where mode = 'regular' and not exists (select from players p where p.wallet = s.wallet and p.banned_at is not null) group by 1)
      select format('%s: %s plays of %s players and %s scores with sum %s, but the counters have %s, %s, %s, %s, and %s players are listed, %s of them are missing', game_id,
        coalesce(d.plays, 0), coalesce(d.players, 0), coalesce(s.scores, 0), coalesce(s.sum, 0), c.plays, c.players, c.scores, c.sum, coalesce(l.players, 0), coalesce(d.missing, 0)) as what
      from counted c full join due d using (game_id) full join scored s using (game_id) full join listed l using (game_id)
@@ -120,14 +127,17 @@ export const AUDITED_CAUSES = [
 
 const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
 
+/** SQL for the scores whose month is not replaced by sums. */
+const OPEN_SCORES = `(select * from scores where ${isOpenId('id')})`;
+
 /** SQL that selects the ledger rows that scores, their voids and their restorations must have. */
 const SCORE_ROWS = `
   select id::text as source_id, wallet, mode, 'score' as reason, coalesce(x.points, s.points) as points, day
-    from scores s left join score_restorations x on x.score_id = id where status in ('accepted', 'voided') and coalesce(x.points, s.points) > 0
+    from ${OPEN_SCORES} s left join score_restorations x on x.score_id = id where status in ('accepted', 'voided') and coalesce(x.points, s.points) > 0
   union all select id::text, wallet, mode, case when x.score_id is null then 'void' else 'second-void' end, -s.points, ${dayOf('decided_at')}
-    from scores s left join score_restorations x on x.score_id = id where status = 'voided' and s.points > 0
-  union all select id::text, wallet, mode, 'void', -x.points, ${dayOf('voided_at')} from score_restorations x join scores s on id = score_id where x.points > 0
-  union all select id::text, wallet, mode, 'restore', s.points, ${dayOf('restored_at')} from score_restorations x join scores s on id = score_id where s.points > 0`;
+    from ${OPEN_SCORES} s left join score_restorations x on x.score_id = id where status = 'voided' and s.points > 0
+  union all select id::text, wallet, mode, 'void', -x.points, ${dayOf('voided_at')} from score_restorations x join ${OPEN_SCORES} s on id = score_id where x.points > 0
+  union all select id::text, wallet, mode, 'restore', s.points, ${dayOf('restored_at')} from score_restorations x join ${OPEN_SCORES} s on id = score_id where s.points > 0`;
 
 /** Checks of the points that operators gave, took or revoked. */
 export const adjustmentChecks = [
@@ -135,14 +145,14 @@ export const adjustmentChecks = [
     'adjustments',
     'each ledger row of an operator names the operator and the reason',
     `select format('%s %s of %s, %s: %s points without a name or a reason', source, source_id, wallet, reason, points) as what from ledger
-     where (source = 'adjustment' or reason = 'revoke') and (coalesce(factors->>'by', '') = '' or coalesce(factors->>'note', '') = '')`,
+     where ${IS_OPEN} and (source = 'adjustment' or reason = 'revoke') and (coalesce(factors->>'by', '') = '' or coalesce(factors->>'note', '') = '')`,
   ),
   databaseCheck(
     'revocations',
     'each ledger row that revokes another row has its opposite points; both rows of a conversion are revoked, or none; a revoked completion has 0 points',
-    `with revoked as (select * from ledger where reason = 'revoke')
+    `with revoked as (select * from ledger where reason = 'revoke' and ${IS_OPEN})
      select format('%s %s of %s, %s: %s points were revoked, but the ledger gave %s', r.source, r.source_id, r.wallet, r.mode, -r.points, coalesce(g.points, 0)) as what
-     from revoked r left join ledger g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (r.source_id, r.source, r.wallet, r.source, r.mode)
+     from revoked r left join (select * from ledger where ${IS_OPEN}) g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (r.source_id, r.source, r.wallet, r.source, r.mode)
      where (-r.points, r.rewards, r.kind) is distinct from (g.points, g.rewards, g.kind)
      union all select format('conversion %s of %s: %s of its 2 rows are revoked', source_id, wallet, count(*)) from revoked
      where source = 'conversion' group by source_id, wallet having count(*) <> 2
@@ -159,7 +169,7 @@ export const scoreChecks = [
     'each score with points has one ledger row, and one more for each void and each restoration, and the ledger has no other rows for scores',
     [
       `select coalesce(sum(w * points), 0) as points, coalesce(sum(w * day), 0) as days
-       from (select points, day, ${weight('source_id', 'wallet', 'mode', 'reason')} as w from ledger where source = 'score' and kind = 'game') l`,
+       from (select points, day, ${weight('source_id', 'wallet', 'mode', 'reason')} as w from ledger where source = 'score' and kind = 'game' and ${IS_OPEN}) l`,
       `select coalesce(sum(w * points), 0) as points, coalesce(sum(w * day), 0) as days
        from (select points, day, ${weight('source_id', 'wallet', 'mode', 'reason')} as w from (${SCORE_ROWS}) r) s`,
     ],
@@ -169,14 +179,14 @@ export const scoreChecks = [
      select format('score %s of %s, %s, %s: expected %s points on day %s, but the ledger has %s on day %s', source_id, wallet, mode, reason, d.points, d.day, g.points, g.day) as what
      from due d full join given g using (source_id, wallet, mode, reason) where (d.points, d.day) is distinct from (g.points, g.day)`,
     () => `select format('score %s of %s: its points %s for rewards, but the rows that void them do not match', v.source_id, v.wallet, case when s.rewards then 'count' else 'do not count' end) as what
-     from ledger v join ledger s on (s.source_id, s.source, s.wallet, s.reason, s.mode) = (v.source_id, 'score', v.wallet, 'score', v.mode)
+     from ledger v join (select * from ledger where ${IS_OPEN}) s on (s.source_id, s.source, s.wallet, s.reason, s.mode) = (v.source_id, 'score', v.wallet, 'score', v.mode)
      where v.source = 'score' and v.reason in ('void', 'restore', 'second-void') and v.day >= ${FROM} and v.rewards <> s.rewards`,
   ),
   databaseCheck(
     'score-states',
     'held and rejected scores gave no points, each accepted score has points or a reason why not, and each decision on a score names its author',
     `select format('score %s is %s with %s points and the reason %s, or its decision is incomplete', id, status, points, no_points_reason) as what from scores
-     where day >= ${FROM} and ((status in ('held', 'rejected') and (points > 0 or personal_best))
+     where day >= ${FROM} and ${isOpenId('id')} and ((status in ('held', 'rejected') and (points > 0 or personal_best))
        or ((status in ('accepted', 'voided') and points = 0) <> (no_points_reason is not null))
        or (status in ('rejected', 'voided') and (decided_at is null or decided_by is null)) or (status = 'held' and decided_at is not null))`,
   ),

@@ -1,6 +1,6 @@
 import { PERIODS, type Period } from '#lib/periods.ts';
 import { bucketSql, DAYS, firstDaySql } from '../buckets.ts';
-import { AT, checksumCheck, DAY, databaseCheck, inSlice, weight } from '../check.ts';
+import { AT, checksumCheck, DAY, databaseCheck, firstDayOf, IS_OPEN, inSlice, isOpenId, isSummed, POINTS, weight } from '../check.ts';
 
 const SPANS = ['total', ...PERIODS] as const;
 
@@ -32,7 +32,7 @@ const BOARDS = `(${SUMMED.map((board) => `'${board}'`).join(', ')})`;
 const COUNTED = `ended as materialized (select distinct on (period) period, bucket from closed_periods where finals_at is not null order by period, bucket desc),
   counted as materialized (select period, bucket, day from ended join days using (period, bucket))`;
 /** SQL that selects the ledger rows that can count for the final ranks of the periods in `counted`. */
-const RANKED = `(select * from ledger
+const RANKED = `(select * from ${POINTS} p
   where mode = 'regular' and kind <> 'conversion' and day between (select min(day) from counted) and (select max(day) from counted)) l`;
 const sum = (points: string) => `coalesce(sum(${points} * w), 0)`;
 
@@ -44,7 +44,7 @@ export const pointChecks = [
     [
       `with of_kind as (
          select kind, ${sum('points')} as total, ${PERIODS.map((p) => `coalesce(sum(points * w) filter (where ${since(p)} and kind <> 'conversion'), 0) as ${p}`).join(', ')}
-         from (select kind, points, day, ${weight('wallet', 'mode')} as w from ledger) l group by 1)
+         from (select kind, points, day, ${weight('wallet', 'mode')} as w from ${POINTS} p) l group by 1)
        select board, ${SPANS.map((span) => `sum(${span}) as ${span}`).join(', ')} from (${fed('of_kind', SPANS.join(', '))}) s group by 1`,
       `select board, ${SPANS.map((span) => `${sum(span)} as ${span}`).join(', ')}
        from (select *, ${weight('wallet', 'mode')} as w from (${STANDINGS}) s where board in ${BOARDS}) s group by 1`,
@@ -52,7 +52,7 @@ export const pointChecks = [
     `with summed as (
        select board, mode, wallet, sum(points) as total,
          ${PERIODS.map((p) => `coalesce(sum(points) filter (where ${since(p)} and kind <> 'conversion'), 0) as ${p}`).join(', ')}
-       from (${fed('ledger', 'mode, wallet, points, kind, day')}) f group by board, mode, wallet)
+       from (${fed(`${POINTS} p`, 'mode, wallet, points, kind, day')}) f group by board, mode, wallet)
      select format('%s, %s: %s has %s in the ledger and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('l')}, ${shown('s')}) as what
      from summed l full join (select * from (${STANDINGS}) s where board in ${BOARDS}) s using (board, mode, wallet)
      where ${differs('l', 's')}`,
@@ -60,7 +60,8 @@ export const pointChecks = [
     // forces one lookup in the ledger per standing of 0; otherwise the planner would read the whole ledger.
     () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
-       then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
+       then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND}))
+         and not exists (select from carried_points l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
   ),
   databaseCheck(
     'game-boards',
@@ -68,7 +69,10 @@ export const pointChecks = [
     ({ scope }) => `with bests as (
        select 'game:' || game_id as board, mode, wallet, max(normalized) as total,
          ${PERIODS.map((p) => `coalesce(max(normalized) filter (where ${since(p)}), 0) as ${p}`).join(', ')}
-       from scores where status = 'accepted' and ${inSlice(scope)} group by game_id, mode, wallet)
+       from (
+         select game_id, mode, wallet, normalized, day from scores where status = 'accepted' and ${inSlice(scope)} and ${isOpenId('id')}
+         union all select game_id, mode, wallet, best, ${firstDayOf('paid_month')} from carried_games
+         where best is not null and ${inSlice(scope)} and ${isSummed('month')}) s group by game_id, mode, wallet)
      select format('%s, %s: %s has best scores %s in its scores and %s in the standings ${OF_SPANS}', board, mode, wallet, ${shown('b')}, ${shown('s')}) as what
      from bests b full join (select * from (${STANDINGS}) s where board like 'game:%' and ${inSlice(scope)}) s using (board, mode, wallet)
      where case when b.total is null then s.total + ${PERIODS.map((p) => `s.${p}`).join(' + ')} <> 0 else ${differs('b', 's')} end`,
@@ -77,7 +81,12 @@ export const pointChecks = [
     'point-totals',
     'the daily counters of points equal the ledger',
     `select format('day %s, %s %s: %s points in %s entries in the ledger, but %s points in %s entries in the counters', day, mode, kind, l.points, l.entries, t.points, t.entries) as what
-     from (select day, mode, kind, sum(points) as points, count(*) as entries from ledger group by 1, 2, 3) l
+     from (
+       select day, mode, kind, sum(points) as points, sum(n) as entries
+       from (
+         select day, mode, kind, points, 1::int8 as n from ledger where ${IS_OPEN}
+         union all select day, mode, kind, points, row_count from closed_sums where relation = 'ledger' and ${isSummed('month')}) r
+       group by 1, 2, 3) l
      full join (select day, mode, kind, sum(points) as points, sum(entries) as entries from point_totals group by 1, 2, 3) t using (day, mode, kind)
      where (l.points, l.entries) is distinct from (t.points, t.entries)`,
   ),

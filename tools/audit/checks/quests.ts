@@ -1,4 +1,4 @@
-import { DAY, databaseCheck, FROM } from '../check.ts';
+import { DAY, databaseCheck, FROM, IS_OPEN, OPEN, POINTS } from '../check.ts';
 
 /** Checks of the points from quests and referrals. */
 export const questChecks = [
@@ -6,12 +6,13 @@ export const questChecks = [
     'quest-points',
     'each completion of a quest that is not revoked gave its points once, and the points follow from the factors in the ledger row',
     `with given as (
-       select * from ledger l where source = 'quest' and reason = 'quest' and day >= ${FROM}
-         and not exists (select from ledger r where (r.source_id, r.source, r.wallet, r.reason, r.mode) = (l.source_id, l.source, l.wallet, 'revoke', l.mode))),
+       select * from ledger l where source = 'quest' and reason = 'quest' and day >= ${FROM} and ${IS_OPEN}
+         and not exists (select from ledger r where ${IS_OPEN} and (r.source_id, r.source, r.wallet, r.reason, r.mode) = (l.source_id, l.source, l.wallet, 'revoke', l.mode))),
      due as (
        select c.wallet, c.mode, c.quest_id || ':' || c.window_key as source_id, coalesce(c.voided_points, c.points) as points, floor(extract(epoch from c.at) / 86400)::int as day, v.definition
        from quest_completions c left join quest_versions v on v.quest_id = c.quest_id and v.version = c.version
-       where c.at >= to_timestamp(${FROM} * 86400.0) and coalesce(c.voided_points, c.points) <> 0)
+       where c.at >= to_timestamp(${FROM} * 86400.0) and coalesce(c.voided_points, c.points) <> 0
+         and exists (select from (select cause_day('quest', c.quest_id || ':' || c.window_key) as cause_day) d where ${IS_OPEN}))
      select unnest(array_remove(array[
        case when (d.points, d.day) is distinct from (g.points, g.day) then
          format('%s of %s: the completion gives %s on day %s, but the ledger has %s on day %s', source_id, wallet, d.points, d.day, g.points, g.day) end,
@@ -26,7 +27,7 @@ export const questChecks = [
     'the ledger has taken back the points of each void completion of a quest, and no others',
     `with given as (
        select wallet, mode, split_part(source_id, ':', 1) || ':' || split_part(source_id, ':', 2) as id, sum(points) as points
-       from ledger where source = 'quest' and reason in ('void', 'restore') group by 1, 2, 3),
+       from ledger where source = 'quest' and reason in ('void', 'restore') and ${IS_OPEN} group by 1, 2, 3),
      due as (select wallet, mode, quest_id || ':' || window_key as id, -voided_points as points from quest_completions where voided_points is not null)
      select format('%s of %s: the void of the completion takes %s points, but the ledger has %s', id, wallet, coalesce(d.points, 0), coalesce(g.points, 0)) as what
      from due d full join given g using (wallet, mode, id) where coalesce(d.points, 0) <> coalesce(g.points, 0)`,
@@ -52,9 +53,9 @@ export const questChecks = [
     'referral-sums',
     'the points of referrers per referred wallet equal the ledger',
     `with summed as (
-       select factors->>'referred' as wallet, max(wallet) as referrer, min(wallet) as other,
+       select referred as wallet, max(wallet) as referrer, min(wallet) as other,
          coalesce(sum(points) filter (where mode = 'regular'), 0) as points, coalesce(sum(points) filter (where mode = 'beta'), 0) as beta
-       from ledger where kind = 'referral' group by 1)
+       from ${POINTS} p where kind = 'referral' group by 1)
      select format('%s, referred by %s: the ledger gave %s and %s beta points to %s, but the referral row has %s and %s', wallet, r.referrer, s.points, s.beta,
        concat_ws(', ', s.referrer, nullif(s.other, s.referrer)), r.points, r.beta_points) as what
      from summed s full join referrals r using (wallet)
@@ -65,9 +66,9 @@ export const questChecks = [
     'the daily points of referrers equal the ledger',
     `with summed as (
        select wallet as referrer, day, coalesce(sum(points) filter (where reason = 'referral'), 0) as used, coalesce(sum(points) filter (where mode = 'regular'), 0) as points
-       from ledger where kind = 'referral' group by 1, 2)
+       from ledger where kind = 'referral' and day >= ${OPEN} group by 1, 2)
      select format('%s on day %s: the ledger gave %s points and used %s of the cap, but the daily row has %s and %s', referrer, day, s.points, s.used, d.points, d.used) as what
-     from summed s full join referral_days d using (referrer, day)
+     from summed s full join (select * from referral_days where day >= ${OPEN}) d using (referrer, day)
      where (coalesce(s.points, 0), coalesce(s.used, 0)) is distinct from (d.points, d.used)`,
   ),
   databaseCheck(
@@ -89,16 +90,16 @@ export const questChecks = [
      where reason = 'referral' and (scored_by is distinct from factors->>'referred' or referrer is distinct from wallet or status not in ('accepted', 'voided')
        or score_mode <> mode or points > floor(score_points * (factors->>'percent')::int / 100.0))
      union all select format('score %s: %s was reversed from %s, but the share was %s', v.source_id, v.points, v.wallet, coalesce(g.points, 0))
-     from given v left join ledger g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (v.source_id, 'score', v.wallet, 'referral', v.mode)
+     from given v left join (select * from ledger where ${IS_OPEN}) g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (v.source_id, 'score', v.wallet, 'referral', v.mode)
      where v.reason = 'referral-void' and (v.points is distinct from -g.points or not (v.status = 'voided' or v.restored))
      union all select format('score %s: %s was given back to %s, but the share was %s', v.source_id, v.points, v.wallet, coalesce(g.points, 0))
-     from given v left join ledger g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (v.source_id, 'score', v.wallet, 'referral', v.mode)
+     from given v left join (select * from ledger where ${IS_OPEN}) g on (g.source_id, g.source, g.wallet, g.reason, g.mode) = (v.source_id, 'score', v.wallet, 'referral', v.mode)
      where v.reason = 'referral-restore' and (not v.restored or v.points > coalesce(g.points, 0) or v.points > v.present_points)
      union all select format('score %s is voided, but %s still has the share of %s', g.source_id, g.wallet, g.points) from given g
      where g.reason = 'referral' and g.status = 'voided'
        and (select sum(points) from ledger v where (v.source_id, v.source, v.wallet, v.kind, v.mode) = (g.source_id, 'score', g.wallet, 'referral', g.mode)) <> 0
        and not exists (select from activity_failures f where f.consumer = 'referrals' and f.source_id = g.source_id)
        and not exists (
-         select from activities a join activity_batches b on b.id = a.batch where a.source_id = g.source_id and a.kind in ('void', 'second-void') and (b.consumed & 1) = 0)`,
+         select from activities a join activity_batches b on b.id = a.batch where ${IS_OPEN} and a.source_id = g.source_id and a.kind in ('void', 'second-void') and (b.consumed & 1) = 0)`,
   ),
 ];

@@ -1,6 +1,6 @@
 import { readInputLog } from '#lib/replay/input-log.ts';
 import { runReplay } from '#lib/replay/run.ts';
-import { type AuditContext, type Check, DifferenceList, type Differences, databaseCheck } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList, type Differences, databaseCheck, isOpenId } from '../check.ts';
 
 /** A replay and all that is needed to compute its score again. */
 interface StoredReplay {
@@ -62,6 +62,6 @@ export const replayChecks: readonly Check[] = [
     'each personal best in a game that verified it by replay has its replay',
     `select format('score %s of %s has no replay', s.id, s.wallet) as what
      from scores s join play_seeds p on p.play_id = s.play_id left join score_replays r on r.score_id = s.id
-     where s.personal_best and r.score_id is null`,
+     where s.personal_best and ${isOpenId('s.id')} and r.score_id is null`,
   ),
 ];

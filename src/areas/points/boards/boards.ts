@@ -1,15 +1,14 @@
 import { bucketOf, bucketStart, PERIODS, type Span } from '#lib/periods.ts';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
-import type { StandingRow } from '../standings.ts';
-import { redisRunId } from './redis-run-id.ts';
+import type { BoardStanding } from '../standings.ts';
 import { applyBoard, neighbourhoodOf } from './scripts.ts';
 import { boardKindOf } from './values.ts';
 
 /**
  * Returns the Redis keys of a board. A board is a sorted copy of the standings in regular mode; it can be rebuilt from the database at any time. All
  * keys of a board share a hash tag, so they are on one node of a cluster.
- *   {prefix:board:<board>}:complete      run id of the Redis server when the board was completed; missing while the board is not complete
+ *   {prefix:board:<board>}:complete      run id of the server that had the board when it was completed; missing while the board is not complete
  *   {prefix:board:<board>}:versions      hash that maps each wallet to the version of its standing in the sorted sets
  *   {prefix:board:<board>}:all           sorted set of the all-time totals
  *   {prefix:board:<board>}:day:<bucket>  sorted set of one day; expires two days after the day's end; the same for week, month, year
@@ -37,8 +36,8 @@ export function spanKeys(prefix: string, board: string, day: number): string[] {
 }
 
 /** Returns the newest version of each wallet's standing, because the sum of a board must count each wallet once. */
-function newestOfWallets(rows: readonly StandingRow[]): StandingRow[] {
-  const newest = new Map<string, StandingRow>();
+function newestOfWallets(rows: readonly BoardStanding[]): BoardStanding[] {
+  const newest = new Map<string, BoardStanding>();
   for (const row of rows) if (row.version > (newest.get(row.wallet)?.version ?? 0)) newest.set(row.wallet, row);
   return [...newest.values()];
 }
@@ -55,7 +54,7 @@ export async function applyToBoard(
   app: App,
   board: string,
   day: number,
-  rows: readonly StandingRow[],
+  rows: readonly BoardStanding[],
   wallets: readonly string[] = [],
 ): Promise<Neighbourhood[] | null> {
   const shown = newestOfWallets(rows.filter((row) => row.mode === 'regular' && row.board === board));
@@ -70,6 +69,6 @@ export async function applyToBoard(
   }
   args.push(...wallets);
   const all = [keys.ready, keys.versions, ...spanKeys(app.config.redis.prefix, board, current)];
-  const [runId, [ready, n, ...found]] = await Promise.all([redisRunId(app), applyBoard(app.redis, all, args)]);
-  return ready === runId ? found.map((entry) => neighbourhoodOf(entry, n)) : null;
+  const [complete, n, ...found] = await applyBoard(app.redis, all, args);
+  return complete ? found.map((entry) => neighbourhoodOf(entry, n)) : null;
 }

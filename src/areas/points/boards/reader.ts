@@ -8,7 +8,6 @@ import { readFinals } from '../shown-finals.ts';
 import { boardKeys } from './boards.ts';
 import { type BoardPositions, neighbourhoodAt, type PageEntries, type PositionQuery, pageOf, positionOf } from './positions.ts';
 import { enqueueRebuilds } from './rebuild.ts';
-import { redisRunId } from './redis-run-id.ts';
 import { boardPage, boardRank, neighbourhoodOf, rankedWindow } from './scripts.ts';
 import { openSqlBoards, type SqlBoards } from './sql.ts';
 import type { BoardScope } from './values.ts';
@@ -103,13 +102,13 @@ async function readRedisPage(app: App, scope: BoardScope, { offset, limit, aroun
 
 /**
  * Reads a board from Redis with `read`. Requests a rebuild of the board if the board is not complete.
- * @param read function whose result begins with the value of the key `ready`, which marks the board as complete
+ * @param read function whose result begins with 1 when the board is complete
  * @returns null when Redis is down or the board is not complete
  */
-export async function readRedis<T extends [ready: string, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {
+export async function readRedis<T extends [complete: 0 | 1, ...unknown[]]>(app: App, board: string, read: () => Promise<T>): Promise<T | null> {
   try {
-    const [runId, found] = await Promise.all([redisRunId(app), read()]);
-    if (found[0] === runId) return found;
+    const found = await read();
+    if (found[0] === 1) return found;
   } catch (error) {
     if (!isUnavailable(error)) throw error;
     return null;

@@ -6,8 +6,7 @@ import type { Progress } from '#platform/jobs/job.ts';
 import { SHOWN_COLUMNS, type StandingRow } from '../standings.ts';
 import { applyToBoard, boardKeys, spanKeys } from './boards.ts';
 import { listBoards } from './list-boards.ts';
-import { redisRunId } from './redis-run-id.ts';
-import { beginRebuild, finishRebuild, invalidateBoard } from './scripts.ts';
+import { beginRebuild, checkBoard, finishRebuild } from './scripts.ts';
 
 /**
  * Standings per database query. They are sorted by total before they are sent to Redis, because Redis inserts sorted entries into a sorted set
@@ -79,11 +78,12 @@ export async function enqueueRebuilds(app: App, boards: readonly string[]): Prom
   await app.queues.add(boards.map((board) => ({ job: rebuildJob, payload: { board } })));
 }
 
-/** Finds boards that are missing in Redis, or that were completed before Redis last restarted. Enqueues their rebuilds. */
+/**
+ * Finds boards that are missing in Redis, or that were completed before their server last restarted, failed over or changed. Enqueues their rebuilds.
+ */
 export async function detectLostBoards(app: App): Promise<void> {
-  const runId = await redisRunId(app);
   const boards = await listBoards(app.db);
-  const incomplete = await Promise.all(boards.map((board) => invalidateBoard(app.redis, [boardKeys(app.config.redis.prefix, board).ready], [runId])));
-  const lost = boards.filter((_, i) => incomplete[i] === 1);
+  const complete = await Promise.all(boards.map((board) => checkBoard(app.redis, [boardKeys(app.config.redis.prefix, board).ready])));
+  const lost = boards.filter((_, i) => complete[i] === 0);
   if (lost.length > 0) await enqueueRebuilds(app, lost);
 }

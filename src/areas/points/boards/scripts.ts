@@ -13,31 +13,52 @@ export interface RankedLine {
 
 /**
  * Lua function that reads the lines around a wallet in a sorted set. Returns [-1] when the wallet is not in the set. Otherwise, returns [zero-based
- * position of the wallet, rank of the first returned line, next better score or '', returned lines as [wallet, score, …]].
+ * position of the wallet, rank of the first returned line, next better score or '', returned lines as the text `wallet score …`]. The lines are one text,
+ * because Redis converts each element of a list separately.
  */
 const NEIGHBOURHOOD = `
 local function neighbourhood(key, wallet)
   local position = redis.call('ZREVRANK', key, wallet)
   if not position then return { -1 } end
-  local from = math.max(position - ${NEIGHBOURS}, 0)
+  local from = position > ${NEIGHBOURS} and position - ${NEIGHBOURS} or 0
   local window = redis.call('ZRANGE', key, from, position + ${NEIGHBOURS}, 'REV', 'WITHSCORES')
   local own = window[(position - from) * 2 + 2]
   local next = ''
   if position > 0 then
-    local above = redis.call('ZRANGE', key, '(' .. own, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-    next = above[2] or ''
+    next = window[(position - from) * 2]
+    if next == own then
+      local above = redis.call('ZRANGE', key, '(' .. own, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+      next = above[2] or ''
+    end
   end
   local first = 1
   if from > 0 then first = redis.call('ZCOUNT', key, '(' .. window[2], '+inf') + 1 end
-  return { position, first, next, window }
+  return { position, first, next, table.concat(window, ' ') }
 end
 `;
 
 /**
- * Lua: reads a page of a board. KEYS: the key that marks the board as complete; the sorted set. ARGV: offset; limit; the wallet at the centre of the
- * page, or ''. A page around a wallet near the end of the board begins earlier, so that it is full. Returns [value of the first key, number of wallets, offset, rank of the first line, [wallet, score, …]].
+ * Lua: sets the local variable `run_id` to the run id of the Redis server that runs the script. The server has a new run id after a restart, and so does
+ * the board after a failover or the move of its slot to another node.
  */
-export const boardPage = script<[ready: string, n: number, offset: number, first: number, window: string[]]>(`
+const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
+
+/**
+ * Lua: sets the local variable `complete` to 1 if the board is complete, otherwise to 0. KEYS[1]: the key that marks the board as complete. A mark with
+ * another run id does not count, because this server may lack the latest writes: it loaded an older dump, or it was a replica. The script deletes this
+ * mark, so that the board is not complete again when its former server becomes the primary again.
+ */
+const COMPLETE = `${RUN_ID}
+local mark = redis.call('GET', KEYS[1])
+local complete = mark == run_id and 1 or 0
+if mark and complete == 0 then redis.call('DEL', KEYS[1]) end
+`;
+
+/**
+ * Lua: reads a page of a board. KEYS: the key that marks the board as complete; the sorted set. ARGV: offset; limit; the wallet at the centre of the
+ * page, or ''. A page around a wallet near the end of the board begins earlier, so that it is full. Returns [whether the board is complete, number of wallets, offset, rank of the first line, [wallet, score, …]].
+ */
+export const boardPage = script<[complete: 0 | 1, n: number, offset: number, first: number, window: string[]]>(`${COMPLETE}
 local from = tonumber(ARGV[1])
 local limit = tonumber(ARGV[2])
 local n = redis.call('ZCARD', KEYS[2])
@@ -48,23 +69,23 @@ end
 local window = redis.call('ZRANGE', KEYS[2], from, from + limit - 1, 'REV', 'WITHSCORES')
 local first = 1
 if from > 0 and window[2] then first = redis.call('ZCOUNT', KEYS[2], '(' .. window[2], '+inf') + 1 end
-return { redis.call('GET', KEYS[1]) or '', n, from, first, window }
+return { complete, n, from, first, window }
 `);
 
 /**
- * Lua: reads a wallet's neighbourhood. KEYS: the key that marks the board as complete; the sorted set. ARGV: the wallet. Returns [value of the first
- * key, number of wallets, neighbourhood].
+ * Lua: reads a wallet's neighbourhood. KEYS: the key that marks the board as complete; the sorted set. ARGV: the wallet. Returns [whether the
+ * board is complete, number of wallets, neighbourhood].
  */
-export const boardRank = script<[ready: string, n: number, found: WindowReply]>(`${NEIGHBOURHOOD}
-return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
+export const boardRank = script<[complete: 0 | 1, n: number, found: WindowReply]>(`${COMPLETE}${NEIGHBOURHOOD}
+return { complete, redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1]) }
 `);
 
 /**
  * Lua: reads the values of wallets, and the ranks that given values have on a board. KEYS: the key that marks the board as complete; the sorted set.
- * ARGV: pairs of a wallet and a value ('' = no value). Returns [value of the first key, one pair per wallet: its value on the board ('' if it is not on
+ * ARGV: pairs of a wallet and a value ('' = no value). Returns [whether the board is complete, one pair per wallet: its value on the board ('' if it is not on
  * the board) and the rank of the given value, as if the wallet had this value (0 = no value)].
  */
-export const boardRanks = script<[ready: string, pairs: (string | number)[]]>(`
+export const boardRanks = script<[complete: 0 | 1, pairs: (string | number)[]]>(`${COMPLETE}
 local found = {}
 for i = 1, #ARGV, 2 do
   local value, rank = ARGV[i + 1], 0
@@ -75,7 +96,7 @@ for i = 1, #ARGV, 2 do
   end
   found[i], found[i + 1] = shown, rank
 end
-return { redis.call('GET', KEYS[1]) or '', found }
+return { complete, found }
 `);
 
 /**
@@ -108,9 +129,9 @@ end
  *   ARGV[5]     number of standings, at most one per wallet
  *   next        seven values per standing: wallet, version, and the value for each sorted set ('' leaves the sorted set unchanged)
  *   last        the wallets whose neighbourhoods are returned
- * Returns [value of KEYS[1], number of wallets, one neighbourhood per requested wallet].
+ * Returns [whether the board is complete, number of wallets, one neighbourhood per requested wallet].
  */
-export const applyBoard = script<[ready: string, n: number, ...found: WindowReply[]]>(`${NEIGHBOURHOOD}${ADD_DIFFERENCE}
+export const applyBoard = script<[complete: 0 | 1, n: number, ...found: WindowReply[]]>(`${COMPLETE}${NEIGHBOURHOOD}${ADD_DIFFERENCE}
 local n = tonumber(ARGV[5])
 if n > 0 then
   local wallets = {}
@@ -147,22 +168,19 @@ if n > 0 then
     end
   end
 end
-local out = { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[3]) }
+local out = { complete, redis.call('ZCARD', KEYS[3]) }
 for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
 return out
 `);
 
 /**
- * Lua: reads the size of a board of points. KEYS: the key that marks the board as complete; the sorted set; its sum. Returns [value of the first key,
- * number of wallets, sum of their scores, best score or ''].
+ * Lua: reads the size of a board of points. KEYS: the key that marks the board as complete; the sorted set; its sum. Returns [whether the board is
+ * complete, number of wallets, sum of their scores, best score or ''].
  */
-export const boardSummary = script<[ready: string, n: number, sum: string, best: string]>(`
+export const boardSummary = script<[complete: 0 | 1, n: number, sum: string, best: string]>(`${COMPLETE}
 local top = redis.call('ZRANGE', KEYS[2], 0, 0, 'REV', 'WITHSCORES')
-return { redis.call('GET', KEYS[1]) or '', redis.call('ZCARD', KEYS[2]), redis.call('GET', KEYS[3]) or '0', top[2] or '' }
+return { complete, redis.call('ZCARD', KEYS[2]), redis.call('GET', KEYS[3]) or '0', top[2] or '' }
 `);
-
-/** Lua: sets the local variable `run_id` to the run id of this Redis server. */
-const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
 
 /**
  * Lua: deletes a board that is not complete, and claims the board for a rebuild.
@@ -199,19 +217,14 @@ redis.call('DEL', KEYS[2])
 return 'done'
 `);
 
-/**
- * Lua: marks a board as incomplete if it was completed under another run id. KEYS: the key that marks the board as complete. ARGV: the current run id
- * of Redis. Returns 1 when the board is not complete.
- */
-export const invalidateBoard = script<0 | 1>(`
-local ready = redis.call('GET', KEYS[1])
-if ready == ARGV[1] then return 0 end
-redis.call('DEL', KEYS[1])
-return 1
-`);
+/** Lua: returns 1 when a board is complete, otherwise 0, and then no mark is left. KEYS: the key that marks the board as complete. */
+export const checkBoard = script<0 | 1>(`${COMPLETE}return complete`);
+
+/** Lua: returns 1 when a board is complete, otherwise 0. Writes nothing. KEYS: the key that marks the board as complete. */
+export const isBoardComplete = script<0 | 1>(`${RUN_ID}return redis.call('GET', KEYS[1]) == run_id and 1 or 0`);
 
 /** Reply of the Lua function `neighbourhood`: [-1] for a wallet that is not on the board. */
-type WindowReply = [position: number, first?: number, next?: string, window?: string[]];
+type WindowReply = [position: number, first?: number, next?: string, window?: string];
 
 /**
  * Converts a window, which is a list of consecutive lines of a board, into lines with ranks.
@@ -234,7 +247,8 @@ export function rankedWindow(window: readonly string[], first: number, offset: n
  * Converts a reply of the Lua function `neighbourhood` into a Neighbourhood.
  * @param n the number of wallets on the board
  */
-export function neighbourhoodOf([position, first = 1, next = '', window = []]: WindowReply, n: number): Neighbourhood {
+export function neighbourhoodOf([position, first = 1, next = '', text = '']: WindowReply, n: number): Neighbourhood {
+  const window = text === '' ? [] : text.split(' ');
   const offset = Math.max(position - NEIGHBOURS, 0);
   const listed = rankedWindow(window, first, offset);
   const own = listed[position - offset];

@@ -1,4 +1,4 @@
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { PERIODS, type Span } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';

@@ -41,6 +41,10 @@ import { Migration0055SessionTokens } from './0055-session-tokens.ts';
 import { Migration0057TicketPayments } from './0057-ticket-payments.ts';
 import { Migration0058ServiceRole } from './0058-service-role.ts';
 import { Migration0061LaneScanClaims } from './0061-lane-scan-claims.ts';
+import { Migration0062Partitions } from './0062-partitions.ts';
+import { Migration0063History } from './0063-history.ts';
+import { Migration0064StorageQuotas } from './0064-storage-quotas.ts';
+import { Migration0066QuickClock } from './0066-quick-clock.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -85,9 +89,13 @@ export const migrations = [
   { name: '0047-appeals', class: Migration0047Appeals },
   { name: '0048-privacy', class: Migration0048Privacy },
   { name: '0049-replays', class: Migration0049Replays },
-  { name: '0061-lane-scan-claims', class: Migration0061LaneScanClaims },
   { name: '0050-fee-market', class: Migration0050FeeMarket },
   { name: '0055-session-tokens', class: Migration0055SessionTokens },
   { name: '0057-ticket-payments', class: Migration0057TicketPayments },
   { name: '0058-service-role', class: Migration0058ServiceRole },
+  { name: '0061-lane-scan-claims', class: Migration0061LaneScanClaims },
+  { name: '0062-partitions', class: Migration0062Partitions },
+  { name: '0063-history', class: Migration0063History },
+  { name: '0064-storage-quotas', class: Migration0064StorageQuotas },
+  { name: '0066-quick-clock', class: Migration0066QuickClock },
 ];

@@ -1,7 +1,7 @@
 import type { TokenBalance } from '#platform/solana/fetched-transaction.ts';
 import { parseAddress } from '#platform/solana/primitives.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
-import { type AuditContext, type Check, DifferenceList, databaseCheck } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList, databaseCheck } from '../../check.ts';
 
 const CURRENCIES = ['usdc', 'reward'] as const;
 type TreasuryAccounts = Readonly<Record<(typeof CURRENCIES)[number] | 'treasury', string | null>>;

@@ -8,7 +8,7 @@ import { verifyAudit } from '#lib/draw/verify.ts';
 import { instant } from '#platform/db/sql.ts';
 import { openBeacon } from '#platform/solana/beacon/beacon.ts';
 import { commitmentAddress, decodeCommitment, decodeDraws } from '#platform/solana/draws/index.ts';
-import { type AuditContext, type Check, DifferenceList } from '../check.ts';
+import { type AuditContext, type Check, DifferenceList } from '../../check.ts';
 
 interface Round {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { databaseCheck } from '../check.ts';
+import { databaseCheck } from '../../check.ts';
 
 /** Checks of lottery rounds, their entries and their commitments. */
 export const roundChecks = [
