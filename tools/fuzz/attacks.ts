@@ -197,7 +197,7 @@ export async function socketFloods(target: OwnTarget, n: number): Promise<string
     await sleep(500);
     const open = clients.filter((client) => typeof client !== 'string' && client.socket.readyState === client.socket.OPEN);
     if (open.length !== 1) faults.push(`${open.length} connections of one play are open`);
-    const refused = clients.filter((client) => typeof client === 'string' && !/503|hang up|ECONNRESET/.test(client));
+    const refused = clients.filter((client) => typeof client === 'string' && !/429|503|hang up|ECONNRESET/.test(client));
     if (refused.length > 0) faults.push(`connections were refused: ${refused[0]}`);
     for (const client of clients) if (typeof client !== 'string') client.socket.terminate();
     return faults;

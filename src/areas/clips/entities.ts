@@ -1,5 +1,6 @@
 import { defineEntity } from '@mikro-orm/core';
 import { boolean, bytes, byteText, checks, index, integer, oneOf, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
+import { storageTriggers } from '#platform/quotas/entities.ts';
 import type { MediaType } from './media-type.ts';
 
 /** States of an upload. The column `state` of `ClipsTable` describes them. */
@@ -73,6 +74,7 @@ export const ClipsTable = defineEntity({
     trigger(
       'create trigger clips_count after update on clips REFERENCING OLD TABLE AS old_clips NEW TABLE AS new_clips for each statement execute function count_clips()',
     ),
+    ...storageTriggers('clips'),
   ],
 });
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { batching } from '#lib/batching.ts';
+import { batching } from '#lib/concurrency/batching.ts';
 import { perApp } from '#platform/app.ts';
 import type { UploadDraft } from '#platform/storage/upload-draft.ts';
 import { openThread } from '#platform/threads/worker-thread.ts';

@@ -27,9 +27,10 @@ const postClip = route({
   method: 'post',
   path: '/clip/upload',
   auth: 'session',
+  load: 'upload',
   summary: 'Upload a clip',
   description:
-    `Takes a multipart form with the file in the field \`file\`, in any order. At most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per wallet and UTC day (429). ` +
+    `Takes a multipart form with the file in the field \`file\`, in any order. At most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per wallet and UTC day (429). All clips of a wallet together have a storage quota: 409 when it is used up. ` +
     'The same content again gives 409, with the existing clip in `Location`. With the same `Idempotency-Key` and the same fields, the response is the existing ' +
     'clip. Quests count the clip within a second.',
   body: formStream(ClipUpload, MAX_CLIP_BYTES + MAX_FORM_OVERHEAD_BYTES),

@@ -4,6 +4,7 @@ import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { checkRoom, withinQuota } from '#platform/quotas/usage.ts';
 import type { UploadDraft } from '#platform/storage/upload-draft.ts';
 import {
   abandonClips,
@@ -25,23 +26,25 @@ const dailyLimitExceeded = (leftSec: number) =>
   fail(429, `a wallet may upload at most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per UTC day`, { 'Retry-After': String(leftSec) });
 
 /**
- * Refuses an upload before its body is read if the wallet has reached its daily limit. Does not refuse a repeated upload, whose idempotency key the
+ * Refuses an upload before its body is read if the wallet has reached its daily limit or its storage quota, or if the storage is full. Does not refuse a repeated upload, whose idempotency key the
  * wallet has used before.
- * @throws 429 with the seconds until the end of the day as `Retry-After`
+ * @throws 429 with the seconds until the end of the day as `Retry-After`; also the 409 and 503 of `withinQuota`
  */
 export async function checkUsage(app: App, wallet: string, idempotencyKey: string | null): Promise<void> {
   const [usage] = await app.db.query(readUsage, [wallet, idempotencyKey]);
-  if (usage && !usage.known && (usage.clips >= MAX_DAILY_CLIPS || usage.bytes >= MAX_DAILY_BYTES)) throw dailyLimitExceeded(usage.leftSec);
+  if (usage?.known) return;
+  if (usage && (usage.clips >= MAX_DAILY_CLIPS || usage.bytes >= MAX_DAILY_BYTES)) throw dailyLimitExceeded(usage.leftSec);
+  await checkRoom(app, app.db, 'clips', wallet);
 }
 
 /**
  * Stores an upload as a clip in three steps: commits a row, writes the file under the id of the row, and marks the row as a clip. If the process is
  * killed between the steps, the sweep deletes the row and the file.
  * @throws 403 when the wallet is banned; 409 when the wallet uploaded the content before, used the key for another upload, or is uploading the same
- * content in another request; 429 above the daily limit; 503 when the storage fails
+ * content in another request, or has used up its storage quota; 429 above the daily limit; 503 when the storage fails or is full
  */
 export async function storeUpload(app: App, upload: ReceivedUpload, draft: UploadDraft): Promise<Clip> {
-  const reserved = await app.tx((tx) => reserve(tx, upload));
+  const reserved = await app.tx((tx) => withinQuota(app, tx, 'clips', upload.wallet, () => reserve(tx, upload)));
   if (typeof reserved !== 'string') return reserved;
   try {
     await app.storage.put(reserved, draft, upload.type);

@@ -4,6 +4,7 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { matchToken } from './admin-tokens.ts';
 import { checkSameOrigin } from './origin.ts';
+import { WrongToken } from './wrong-tokens.ts';
 
 /**
  * Returns the admin token that the request sends as the password of HTTP Basic. The user name is ignored. Browsers send these credentials
@@ -18,9 +19,9 @@ export function requireBasic(app: App, ctx: Koa.Context): AdminToken {
   const text = Buffer.from(credentials, 'base64').toString('utf8');
   const token = text.includes(':') ? matchToken(app, app.config.adminTokens, text.slice(text.indexOf(':') + 1)) : null;
   if (!token) {
-    throw fail(401, 'Authorization must be HTTP Basic with an admin token as the password', {
-      'WWW-Authenticate': 'Basic realm="Coinop", charset="UTF-8"',
-    });
+    const message = 'Authorization must be HTTP Basic with an admin token as the password';
+    const headers = { 'WWW-Authenticate': 'Basic realm="Coinop", charset="UTF-8"' };
+    throw credentials === '' ? fail(401, message, headers) : new WrongToken(401, message, headers);
   }
   checkSameOrigin(app.config, ctx);
   return token;

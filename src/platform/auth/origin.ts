@@ -4,7 +4,7 @@ import type { Config } from '#config';
 import { fail } from '#lib/errors.ts';
 
 const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const EXPOSED = 'X-Total-Count, ETag, Retry-After, Location, X-Request-Id, Deprecation, Link';
+const EXPOSED = 'X-Total-Count, X-Archived-Before, ETag, Retry-After, RateLimit, RateLimit-Policy, Location, X-Request-Id, Deprecation, Link';
 const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-Id, traceparent';
 
 /**

@@ -1,4 +1,4 @@
-import { fail } from '#lib/errors.ts';
+import { fail, type HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { script } from '#platform/redis/script.ts';
 
@@ -38,6 +38,26 @@ export const rateLimitKey = (app: Pick<App, 'config'>, { name }: RateLimit, call
 export async function enforceRateLimit(app: Pick<App, 'config' | 'redis'>, limit: RateLimit, caller: string): Promise<void> {
   const waitMs = await count(app.redis, [rateLimitKey(app, limit, caller)], [limit.max, limit.windowMs]);
   if (waitMs === 0) return;
-  const message = `at most ${limit.max} requests are accepted in ${limit.windowMs / 1_000} s, try again later`;
-  throw fail(429, message, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
+  const { name, max: quota, windowMs } = limit;
+  throw tooManyRequests(`at most ${quota} requests are accepted in ${windowMs / 1_000} s, try again later`, { name, quota, windowMs, waitMs });
+}
+
+/**
+ * Creates a 429 error with the headers `Retry-After`, `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+ * @param limit.name name of the limit in the headers
+ * @param limit.quota the maximum number of requests per window, or in flight
+ * @param limit.windowMs length of the window, ms; null when the limit bounds the requests in flight
+ * @param limit.waitMs delay before a retry, ms
+ */
+export function tooManyRequests(
+  message: string,
+  limit: { readonly name: string; readonly quota: number; readonly windowMs: number | null; readonly waitMs: number },
+): HttpError {
+  const waitSec = Math.ceil(limit.waitMs / 1_000);
+  const unit = limit.windowMs === null ? 'qu="concurrent-requests"' : `w=${Math.ceil(limit.windowMs / 1_000)}`;
+  return fail(429, message, {
+    'Retry-After': String(waitSec),
+    'RateLimit-Policy': `"${limit.name}";q=${limit.quota};${unit}`,
+    RateLimit: `"${limit.name}";r=0;t=${waitSec}`,
+  });
 }

@@ -2,9 +2,9 @@ import { fail, HttpError, unavailable } from '#lib/errors.ts';
 
 /**
  * SQLSTATE codes that mean that PostgreSQL is not available: connection lost or refused (08…, 57P…), out of resources (53…), read-only after a
- * failover (25006), serialization failure or deadlock (40001, 40P01), timeout (55P03, 57014).
+ * failover (25006), serialization failure or deadlock (40001, 40P01), timeout (25P03, 55P03, 57014).
  */
-const UNAVAILABLE_SQL = /^(?:08...|57P0.|53...|25006|40001|40P01|55P03|57014)$/;
+const UNAVAILABLE_SQL = /^(?:08...|57P0.|53...|25006|25P03|40001|40P01|55P03|57014)$/;
 /**
  * Error codes of a failed connection. When a file operation fails with one of these codes, the cause is a bug, so `isUnavailable` also checks the
  * system call.
@@ -22,11 +22,11 @@ const UNAVAILABLE_SYSTEM = new Set([
 ]);
 const CONNECTION_CALLS = new Set(['connect', 'read', 'write', 'getaddrinfo']);
 /**
- * Matches messages of errors without a code: from node-postgres and ioredis, and from a Redis server that loads its data, fails over or has no memory
- * left.
+ * Matches messages of errors without a code: from node-postgres and ioredis, and from a Redis server that loads its data, fails over, moves a slot or has
+ * no memory left.
  */
 const UNAVAILABLE_TEXT =
-  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS) /i;
+  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Cluster isn't ready|Cluster is ended|Too many Cluster redirections|Failed to refresh slots cache|None of startup nodes|All sentinels are unreachable|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS|MOVED|ASK|UNBLOCKED) /i;
 
 /** Returns whether an error means that PostgreSQL or Redis is down, restarting or overloaded. */
 export function isUnavailable(error: unknown): boolean {
@@ -37,12 +37,17 @@ export function isUnavailable(error: unknown): boolean {
   return UNAVAILABLE_TEXT.test(error.message) || isUnavailable(error.cause);
 }
 
+/** SQLSTATE of a write to the partition of a closed month (function `refuse_closed_month`). */
+const CLOSED_MONTH = 'CP001';
+
 /**
- * Returns the error to send to the client: an `HttpError` unchanged, a 503 for an unavailable dependency, and for any other error a 500 without
+ * Returns the error to send to the client: an `HttpError` unchanged, a 409 for a closed month, a 503 for an unavailable dependency, and for any other error a 500 without
  * details.
  */
 export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
+  if (Error.isError(error) && 'code' in error && error.code === CLOSED_MONTH)
+    return fail(409, 'the month of this cause is closed, so its points cannot change');
   if (isUnavailable(error)) return unavailable();
   return fail(500, 'internal server error');
 }

@@ -3,6 +3,7 @@ import { fail } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { afterOthers } from '#platform/db/turns.ts';
 import { type Reply, reply } from './route.ts';
 
 const insertKey = statement<{ scope: Buffer }>(
@@ -20,6 +21,8 @@ const storeReply = statement('store_idempotent_reply', 'update idempotency_keys 
 const lockTimeout = statement('idempotency_lock_timeout', `set local lock_timeout = '2s'`);
 const noLockTimeout = statement('idempotency_no_lock_timeout', `set local lock_timeout = 0`);
 
+/** Maximum time for which a request waits for another request of this process with its key, ms. In the database it waits as long. */
+const KEY_WAIT_MS = 2_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 const requestInFlight = () => fail(409, 'a request with this Idempotency-Key is still in progress', { 'Retry-After': '1' });
 
@@ -49,7 +52,12 @@ const hashJson = (...parts: unknown[]): Buffer =>
  */
 export async function runOnce<R extends Reply>(app: App, scope: readonly string[], request: unknown, work: (tx: Tx) => Promise<R>): Promise<Reply> {
   const scopeHash = hashJson(scope);
-  const requestHash = hashJson(request);
+  // The requests of this process take turns, so that at most one of them waits for its key in the database.
+  const turn = { waitMs: KEY_WAIT_MS, refusal: requestInFlight };
+  return await afterOthers(app, `once ${scopeHash.toString('base64')}`, () => runWithKey(app, scopeHash, hashJson(request), work), turn);
+}
+
+async function runWithKey<R extends Reply>(app: App, scopeHash: Buffer, requestHash: Buffer, work: (tx: Tx) => Promise<R>): Promise<Reply> {
   let waitsForKey = true;
   try {
     return await app.tx(async (tx): Promise<Reply> => {

@@ -11,6 +11,9 @@ type Directives = Readonly<Record<'scriptSrc' | 'styleSrc' | 'imgSrc' | 'fontSrc
   readonly workerSrc?: string[];
 };
 
+/** Value of the header Strict-Transport-Security of every response when `PUBLIC_URL` is https: browsers use only https for a year. */
+export const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains';
+
 const NONE = ["'none'"];
 const SELF = ["'self'"];
 
@@ -22,7 +25,8 @@ function headersOf(config: Pick<Config, 'publicUrl'>, directives: Directives): S
       directives: { defaultSrc: NONE, ...directives, baseUri: SELF, frameAncestors: NONE, ...(isTls ? { upgradeInsecureRequests: [] } : {}) },
     },
     xFrameOptions: { action: 'deny' },
-    strictTransportSecurity: isTls,
+    // `app.ts` sets this header on every response.
+    strictTransportSecurity: false,
   });
   return (ctx) =>
     new Promise((resolve, reject) => {

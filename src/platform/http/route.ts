@@ -147,6 +147,19 @@ export interface Call<A extends Auth, Params, Query, Body> {
   once<R extends Reply>(work: (tx: Tx) => Promise<R>): Promise<R>;
 }
 
+/**
+ * The resource that a request mostly uses. The requests of each load have bounds of their own.
+ * - `read`: short reads. The default of GET routes.
+ * - `write`: a transaction. The default of all other routes.
+ * - `worker`: waits for a worker, without a database connection.
+ * - `costly`: long reads and computations, such as downloads of whole lists. A download counts until its response has ended, or its client reads it slowly.
+ * - `lookup`: requests to an RPC node or to X that the caller chooses.
+ * - `upload`: reads a large body.
+ * - `none`: no bounds. For health checks, event streams (see `sse.ts`) and webhooks, whose sources have a rate limit.
+ */
+export type Load = 'read' | 'write' | 'worker' | 'costly' | 'lookup' | 'upload' | 'none';
+export type BoundedLoad = Exclude<Load, 'none'>;
+
 /** A route without its type parameters, as the framework uses it. */
 export interface AnyRoute {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -160,8 +173,12 @@ export interface AnyRoute {
   readonly returns: Returns;
   /** Error statuses that the handler throws. The framework adds the statuses of authentication, body parsing and dependencies. */
   readonly fails: readonly ErrorStatus[];
+  /** The resource that a request mostly uses, which determines how many requests a caller may have in flight; see `loadOf` for the default. */
+  readonly load?: Load;
   /** Whether a banned wallet may use the route. Such a wallet can sign in, but only to read its own data, to appeal and to delete its account. */
   readonly forBanned?: boolean;
+  /** Whether older rows of the list may be in the archive. The handler then sets the header `X-Archived-Before`. */
+  readonly archived?: boolean;
   /**
    * Whether the route is an endpoint of Solana Actions: pages of any origin may call it without credentials, its responses have the headers of that
    * protocol, and its errors are `{ "message": … }`. Only a `public` route may be one.
@@ -222,6 +239,13 @@ export function credentialsOf(route: AnyRoute): { session: boolean; token: boole
   return { session: 'sessionOrAdmin' in auth, token: true, webhook: null };
 }
 
+/** Returns the load of a route: the load that the route declares, or the default of its method. */
+export function loadOf({ load, auth, method }: Pick<AnyRoute, 'load' | 'auth' | 'method'>): Load {
+  if (load !== undefined) return load;
+  if (typeof auth === 'object' && 'webhook' in auth) return 'none';
+  return method === 'get' ? 'read' : 'write';
+}
+
 /** Returns every error status of a route, its own and those of the framework, in ascending order. Any other error status of the handler is a contract violation. */
 export function errorStatusesOf(route: AnyRoute): ErrorStatus[] {
   const { session, token, webhook } = credentialsOf(route);
@@ -233,6 +257,7 @@ export function errorStatusesOf(route: AnyRoute): ErrorStatus[] {
   if ((session && route.auth !== 'optional') || route.auth === 'basic' || webhook !== null) statuses.add(401);
   if (token || (isUnsafe && webhook === null && !route.isAction) || (route.auth === 'session' && !route.forBanned)) statuses.add(403);
   if (webhook !== null) statuses.add(409).add(429);
+  if (loadOf(route) !== 'none') statuses.add(429);
   if (route.idempotent) statuses.add(409).add(400);
   return [...statuses].sort((a, b) => a - b);
 }

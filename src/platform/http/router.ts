@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Router } from '@koa/router';
 import type Koa from 'koa';
 import { z } from 'zod';
@@ -13,8 +14,9 @@ import { boundedStream, hasBody, isJson, MAX_JSON_BYTES, readJson } from './body
 import { CachedBody, encodeBody } from './cached-body.ts';
 import { applyETag } from './conditional.ts';
 import { checkIdempotencyKey, runOnce } from './idempotency.ts';
+import { inFlightOf, type Turn } from './in-flight.ts';
 import { readQuery } from './query.ts';
-import { type AnyRoute, type Call, credentialsOf, errorStatusesOf, isBytes, isStream, type Reply } from './route.ts';
+import { type AnyRoute, type Call, credentialsOf, errorStatusesOf, isBytes, isStream, type Load, loadOf, type Reply } from './route.ts';
 import { describeIssue, validationError } from './validation-errors.ts';
 
 const PARSING = { error: describeIssue };
@@ -31,6 +33,7 @@ interface Endpoint {
   /** Source of a webhook route; null for other routes. */
   readonly source: WebhookSource | null;
   readonly errorStatuses: ReadonlySet<number>;
+  readonly load: Load;
 }
 
 /** Creates the router. For each request it finds the route, checks the origin, authenticates, validates, runs the handler, and checks and sends the response. */
@@ -40,7 +43,7 @@ export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Se
   const routers = new Map<string, { router: Router; respond: ReturnType<Router['routes']> }>();
   for (const route of routes) {
     const { session, webhook } = credentialsOf(route);
-    const endpoint: Endpoint = { route, source: webhook, errorStatuses: new Set(errorStatusesOf(route)) };
+    const endpoint: Endpoint = { route, source: webhook, errorStatuses: new Set(errorStatusesOf(route)), load: loadOf(route) };
     const deprecation = deprecationHeaders(route);
     const segment = firstSegment(route.path);
     const router = routers.get(segment)?.router ?? new Router({ sensitive: true, strict: true, exclusive: 'specificity' });
@@ -119,14 +122,32 @@ function authenticate(app: App, route: AnyRoute, ctx: Koa.Context): Caller {
   return { wallet: null, admin: null };
 }
 
-async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: Record<string, string | undefined>): Promise<void> {
-  const { route, source } = endpoint;
+type RawParams = Record<string, string | undefined>;
+
+/** Authenticates a request, and serves it when the bounds of the requests in flight allow it. */
+async function serve(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: RawParams): Promise<void> {
+  const { route, load } = endpoint;
   const caller = authenticate(app, route, ctx);
+  if (load === 'none') return await respond(app, endpoint, ctx, rawParams, caller, null);
+  const turn = await inFlightOf(app).enter(load, caller.admin === null ? caller.wallet : `token ${caller.admin}`);
+  try {
+    await respond(app, endpoint, ctx, rawParams, caller, turn);
+  } finally {
+    if (load === 'costly' && ctx.body instanceof Readable) turn.endAfter(ctx.res);
+    else turn.end();
+  }
+}
+
+/** Validates a request, runs its handler when its turn comes, and sets the response. */
+async function respond(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams: RawParams, caller: Caller, turn: Turn | null): Promise<void> {
+  const { route, source } = endpoint;
   const delivered = source === null ? null : await readDelivery(app, ctx.req, source);
   if (source !== null) await countDelivery(app, source);
   const params = decode('path', route.params, rawParams);
   const query = decode('query', route.query, route.query ? readQuery(ctx.querystring) : {});
   const { body, bytes } = await decodeBody(route, ctx, delivered);
+  const wait = turn?.start(ctx.res) ?? null;
+  if (wait !== null) await wait;
   if (caller.admin !== null && route.method !== 'get') {
     await recordAdminAction(app, { tokenName: caller.admin, method: ctx.method, path: ctx.url, body: bytes });
   }

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { z } from 'zod';
-import type { App, GaugeReader } from '#platform/app.ts';
-import { readMigrationState } from '#platform/db/applied-migrations.ts';
+import { type App, type GaugeReader, perApp } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { openMetrics } from './metrics/scrape.ts';
+import { probeOf } from './probe.ts';
 
 /** Timeout of one dependency check, ms. */
 const CHECK_TIMEOUT_MS = 1_000;
@@ -17,6 +17,10 @@ const Readiness = z
       migrations: Check.meta({ description: 'The database has every migration of this release.' }),
       redis: Check.meta({ description: 'Redis responds.' }),
     }),
+    reads: z
+      .enum(['primary', 'standby'])
+      .optional()
+      .meta({ description: 'Server that answers reads that may be seconds old; only with `DATABASE_READ_URL`. It does not affect `status`.' }),
   })
   .meta({ id: 'Readiness', example: { status: 'ok', checks: { postgresql: 'ok', migrations: 'ok', redis: 'ok' } } });
 type Readiness = z.output<typeof Readiness>;
@@ -35,21 +39,35 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
  * Checks PostgreSQL, the migrations and Redis concurrently, each with a timeout of one second. The result contains which checks failed, but not the
  * reasons.
  */
-async function checkReadiness(app: App): Promise<Readiness> {
+async function checkDependencies(app: App): Promise<Readiness> {
   let pending = true;
+  const probe = probeOf(app);
   const [postgresql, redis] = await Promise.all([
     succeeds(
-      readMigrationState(app.db).then(({ missing }) => {
+      probe.readMigrationState().then(({ missing }) => {
         pending = missing.length > 0;
       }),
     ),
-    succeeds(app.redis.ping()),
+    succeeds(probe.ping()),
   ]);
   const check = (isOk: boolean) => (isOk ? 'ok' : 'failed');
   return {
     status: check(postgresql && redis && !pending),
     checks: { postgresql: check(postgresql), migrations: check(postgresql && !pending), redis: check(redis) },
+    ...(app.reads.lagMs() !== null && { reads: app.reads.usesStandby() ? 'standby' : 'primary' }),
   };
+}
+
+/** The check that is in flight; null when none is. Concurrent callers share one check. */
+const inFlightCheck = perApp((): { check: Promise<Readiness> | null } => ({ check: null }));
+
+/** Returns the result of the check in flight, or starts a check. Does not wait behind requests or jobs. */
+function checkReadiness(app: App): Promise<Readiness> {
+  const shared = app.state(inFlightCheck);
+  shared.check ??= checkDependencies(app).finally(() => {
+    shared.check = null;
+  });
+  return shared.check;
 }
 
 /** Reads the readiness checks as gauges for the metrics. */
@@ -66,10 +84,28 @@ const readiness: GaugeReader = {
   },
 };
 
+/** Reads how far the standby is behind. */
+const standby: GaugeReader = {
+  cacheMs: 0,
+  gauges: {
+    coinop_standby_lag_seconds: 'Maximum age of the data of the standby of DATABASE_READ_URL. Increases while the standby is down.',
+    coinop_standby_used: '1 while the standby answers reads that may be seconds old, otherwise 0.',
+  },
+  read({ reads }) {
+    const lagMs = reads.lagMs();
+    if (lagMs === null) return [];
+    return [
+      { name: 'coinop_standby_lag_seconds', value: lagMs / 1_000 },
+      { name: 'coinop_standby_used', value: Number(reads.usesStandby()) },
+    ];
+  },
+};
+
 export const healthz = route({
   method: 'get',
   path: '/healthz',
   auth: 'public',
+  load: 'none',
   summary: 'Returns whether the process is running',
   description: 'Checks no dependency.',
   returns: { 200: z.object({ status: z.literal('ok') }) },
@@ -81,6 +117,7 @@ export const readyz = route({
   method: 'get',
   path: '/readyz',
   auth: 'public',
+  load: 'none',
   summary: 'Returns whether the process can handle requests',
   description: 'Responds within about one second even when a dependency hangs. 503 means that at least one check failed.',
   returns: { 200: Readiness, 503: Readiness },
@@ -96,7 +133,7 @@ export const readyz = route({
  * @returns the port of the server, and a function that closes the server
  */
 export async function startHealthServer(app: App): Promise<{ readonly port: number; close(): Promise<void> }> {
-  const metrics = openMetrics(app, [readiness]);
+  const metrics = openMetrics(app, [readiness, standby]);
   const server = createServer((request, response) => {
     const send = (status: number, type: string, text: string) =>
       void response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(request.method === 'HEAD' ? '' : text);

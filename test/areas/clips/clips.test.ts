@@ -122,6 +122,8 @@ test('a clip of 50 MB is accepted, one byte more is refused', async () => {
   const { id } = await uploadClip(me, { gameId: GAME, file });
   const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
   expect(hashOf(Buffer.from(await (await fetch(`${t.url}/clips/${id}/media`)).arrayBuffer()))).toBe(hashOf(file));
+  // Ids are canonical, so an id in capitals is unknown.
+  expect((await fetch(`${t.url}/clips/${id.toUpperCase()}/media`)).status).toBe(404);
   const larger = Buffer.concat([file, Buffer.alloc(1)]);
   expect(await readRefusal(upload(me, { gameId: GAME, file: larger }))).toBe(`413 file must be at most ${MAX_CLIP_BYTES} bytes`);
 });

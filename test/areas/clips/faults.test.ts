@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ReceivedUpload } from '#areas/clips/rows.ts';
 import { sweepClips } from '#areas/clips/sweep.ts';
@@ -15,6 +16,7 @@ import { sql } from '#test/support/areas/boards.ts';
 import { createGate, filesIn, GAME, mp4, upload, uploadClip, waitUntil, withStorage } from '#test/support/areas/clips.ts';
 import { randomWallet } from '#test/support/areas/epochs.ts';
 import { join as joinArcade } from '#test/support/areas/referrals.ts';
+import { holdTransaction, untilBlocked, WAITING_PROCESSES } from '#test/support/locks.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -281,4 +283,18 @@ test('a file that cannot be removed is retried and does not delay the others', a
   expect((await of(who.wallet)).sort()).toEqual(['removed', 'removed', 'removing']);
   await later();
   expect(await of(who.wallet)).toEqual(['removed', 'removed', 'removed']);
+});
+
+test('a stopped process that finds a cancelled lock and the refused statements behind it at once gives 503 for its upload', async () => {
+  const who = await signIn(t);
+  const release = await holdTransaction(t.app, (tx) => tx.query({ text: 'select from players where wallet = $1 for update' }, [who.wallet]));
+  const sent = send(who);
+  await untilBlocked(t.app, sent);
+  const cancelled = sql(t.app, `select pg_cancel_backend(pid) from (${WAITING_PROCESSES}) w, pg_sleep(0.2)`);
+  await sleep(50);
+  // Stops this process while PostgreSQL answers.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  const [answer] = await Promise.all([sent, cancelled, release()]);
+  expect([answer.status, await answer.json()]).toEqual([503, { error: 'a dependency of the service is not available, try again' }]);
+  expect((await send(who)).status).toBe(201);
 });

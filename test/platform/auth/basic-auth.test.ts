@@ -100,6 +100,6 @@ test('an operator page sends no CORS headers to an allowed origin', async () => 
 test('the OpenAPI document lists basic authentication and its error statuses', () => {
   const page = openApi(server.app.config, routes).paths?.['/admin/page'];
   expect(page?.get?.security).toEqual([{ basic: [] }]);
-  expect(Object.keys(page?.get?.responses ?? {})).toEqual(['200', '401', '500', '503']);
-  expect(Object.keys(page?.post?.responses ?? {})).toEqual(['200', '400', '401', '403', '413', '415', '500', '503']);
+  expect(Object.keys(page?.get?.responses ?? {})).toEqual(['200', '401', '429', '500', '503']);
+  expect(Object.keys(page?.post?.responses ?? {})).toEqual(['200', '400', '401', '403', '413', '415', '429', '500', '503']);
 });

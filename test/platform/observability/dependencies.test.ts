@@ -11,6 +11,7 @@ import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/su
 import { openTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
 const one = statement<{ one: number }>('test_one', 'select 1 as one');
+const pause = statement('test_hold_connection', 'select pg_sleep(0.4)');
 const deleteMigration = statement('test_delete_migration', `delete from migrations where name = '0002-points'`);
 const dropMigrations = statement('test_drop_migrations', 'drop table migrations');
 const Done = { 200: z.object({}) };
@@ -102,6 +103,15 @@ test.each([
   await proxy.open();
   for (const path of ['/redis', '/queue']) await expectRecovery(`${server.url}${path}`);
   expect(await readiness()).toEqual(READY);
+});
+
+test('the readiness does not wait behind requests that hold every database connection, and concurrent checks share one', async () => {
+  expect(await readiness()).toEqual(READY);
+  let ended = 0;
+  const holding = Array.from({ length: 2 * server.app.config.database.pool }, () => server.app.db.query(pause).then(() => void ended++));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => readiness()));
+  expect([ended, new Set(answers.map((answer) => JSON.stringify(answer)))]).toEqual([0, new Set([JSON.stringify(READY)])]);
+  await Promise.all(holding);
 });
 
 test('while PostgreSQL refuses connections, requests that need it get a 503', async () => {

@@ -4,7 +4,7 @@ import type { Draft } from './request-builder.ts';
 
 /** A change of a valid request after which the service must reject the request. */
 interface Violation {
-  /** Statuses that the service may return. 401 is always allowed too, because players log out during the run. */
+  /** Statuses that the service may return. 401, 429 and 503 are always allowed too, because players log out and the run is a flood of requests. */
   readonly with: readonly number[];
   /** Returns whether the change is possible for a request. */
   readonly applies: (draft: Draft) => boolean;
@@ -18,6 +18,8 @@ const MAX_JSON_BYTES = 256 * 1_024;
 const CREDENTIAL = /^(?:cookie|authorization|webhook-.*|x-twitter-webhooks-signature)$/i;
 const isUnsafe = ({ method }: Draft) => method !== 'GET';
 const isWebhook = ({ operation }: Draft) => operation.callers.some((caller) => caller.startsWith('webhook'));
+/** Wallets send the requests of Solana Actions from pages of any origin. */
+const isAction = ({ operation }: Draft) => operation.path.startsWith('/actions/');
 const isFor = (caller: string) => (draft: Draft) => draft.operation.callers.includes(caller);
 const declares = (draft: Draft, name: string) => draft.operation.parameters.some((parameter) => parameter.in === 'header' && parameter.name === name);
 
@@ -59,7 +61,7 @@ const VIOLATIONS: Readonly<Record<string, Violation>> = {
   },
   'a foreign page': {
     with: [403],
-    applies: (draft) => isUnsafe(draft) && !isWebhook(draft) && !isFor('basic')(draft),
+    applies: (draft) => isUnsafe(draft) && !isWebhook(draft) && !isFor('basic')(draft) && !isAction(draft),
     act(draft, random, { target }) {
       const origins = [
         'null',
@@ -123,5 +125,5 @@ export function violate(draft: Draft, random: Random, state: ClientState): void 
   const [name, { act, with: statuses }] = random.pick(rare.length > 0 && random.chance(0.6) ? rare : possible);
   act(draft, random, state);
   draft.mutations.push(name);
-  draft.expectedStatuses = [...statuses, 401, 503];
+  draft.expectedStatuses = [...statuses, 401, 429, 503];
 }

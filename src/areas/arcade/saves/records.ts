@@ -4,6 +4,7 @@ import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { takeLock } from '#platform/db/turns.ts';
 
 /** The previous hash in the first record of a chain: 32 zero bytes. */
 const GENESIS = Buffer.alloc(32);
@@ -25,7 +26,8 @@ interface RecordedEntry {
 /** Maximum records that can be appended to one chain per minute and per day. */
 export const MAX_RECORDS = { minute: 60, day: 1_000 } as const;
 
-const lockChain = statement('lock_record_chain', `select pg_advisory_xact_lock(hashtextextended($1, 4202))`);
+/** Seed of the locks of chains; see `takeLock`. */
+const CHAIN_LOCK = 4202;
 // Finds the `limit`-th newest record by its sequence number instead of by counting records, because the sequence numbers have no gaps. The limit per
 // minute (or day) is reached while this record is less than a minute (or a day) old.
 const selectLast = statement<{ sequence: number; hash: Buffer; waitSec: number | null }>(
@@ -49,11 +51,12 @@ const tooMany = (waitSec: number) =>
   });
 
 /**
- * Appends a record to the hash chain of a wallet in a game. A lock per chain serializes appends, so that the limits are exact.
+ * Appends a record to the hash chain of a wallet in a game. A lock per chain serializes appends, so that the limits are exact. Precondition: the
+ * transaction runs in the work of `inTurn`.
  * @throws 429 when the chain reached its limit for the last minute or day
  */
 export async function appendRecord(tx: Tx, wallet: string, gameId: string, record: unknown): Promise<RecordedEntry> {
-  await tx.query(lockChain, [`${wallet} ${gameId}`]);
+  await takeLock(tx, `${wallet} ${gameId}`, CHAIN_LOCK);
   const last = (await tx.query(selectLast, [wallet, gameId]))[0] ?? { sequence: 0, hash: GENESIS, waitSec: null };
   if (last.waitSec !== null && last.waitSec > 0) throw tooMany(last.waitSec);
   const entry = { recordId: newId(), sequence: last.sequence + 1 };

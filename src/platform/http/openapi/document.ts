@@ -27,6 +27,10 @@ const SUCCESS: Record<number, string> = {
 const header = (description: string, schema: object = { type: 'string' }) => ({ description, schema });
 const HEADERS = {
   'X-Total-Count': header('Total number of rows.', { type: 'integer', minimum: 0 }),
+  'X-Archived-Before': header('First day of the rows that the list has; older rows are in the archive. Absent when the archive has none.', {
+    type: 'string',
+    format: 'date',
+  }),
   ETag: header('Identifies this version of the resource. Clients send it in If-None-Match or If-Match.'),
   'Cache-Control': header('Maximum age of the response in caches.'),
   Location: header('Address of the result.', { type: 'string', format: 'uri-reference' }),
@@ -147,6 +151,7 @@ function success(route: AnyRoute, status: number, versioned: boolean): ZodOpenAp
   const isPaged = json?.def.type === 'array' && 'limit' in (objectOf(route, route.query)?.shape ?? {});
   const names: (keyof typeof HEADERS)[] = [];
   if (status === 200 && isPaged) names.push('X-Total-Count');
+  if (status === 200 && route.archived) names.push('X-Archived-Before');
   if (status === 200 && (route.cache !== undefined || versioned)) names.push('ETag');
   if (status === 200 && route.cache !== undefined) names.push('Cache-Control');
   if (status === 202) names.push('Location');

@@ -1,4 +1,4 @@
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import type { App, GaugeReader, GaugeSample } from '#platform/app.ts';
 

@@ -286,7 +286,7 @@ export function observeAttempts(kind: string, outcome: string, agesMs: readonly 
 export const observeRpcWait = (rank: string, ms: number): void => rpcWaits.observe({ rank }, ms / 1_000);
 
 /** Sends an RPC request and records its duration and outcome. */
-export async function observeRpc(method: string, send: () => Promise<Response>): Promise<Response> {
+export async function observeRpc<R extends Pick<Response, 'ok' | 'status'>>(method: string, send: () => Promise<R>): Promise<R> {
   const started = performance.now();
   let outcome = 'unreachable';
   try {

@@ -14,6 +14,7 @@ const processGauges: GaugeReader = {
       'PostgreSQL connections of this process by state: idle, busy; and waiting, the requests and jobs that wait for a connection.',
     coinop_sql_connections_max: 'Maximum PostgreSQL connections of this process.',
     coinop_sse_subscribers: 'Event streams that are open in this process.',
+    coinop_sse_anonymous_subscribers: 'Event streams without a session that are open in this process.',
   },
   async read(app) {
     const pool = await app.orm.em.getConnection().getNativeClient();
@@ -23,6 +24,7 @@ const processGauges: GaugeReader = {
       { name: 'coinop_sql_connections', labels: { state: 'waiting' }, value: pool.waitingCount },
       { name: 'coinop_sql_connections_max', value: app.config.database.pool },
       { name: 'coinop_sse_subscribers', value: streamsOf(app).size },
+      { name: 'coinop_sse_anonymous_subscribers', value: streamsOf(app).anonymous },
     ];
   },
 };

@@ -1,4 +1,4 @@
-import { batching } from '#lib/batching.ts';
+import { batching } from '#lib/concurrency/batching.ts';
 import { type App, type GaugeSample, perApp } from '#platform/app.ts';
 import type { Statement } from '#platform/db/sql.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { batching } from '#lib/batching.ts';
+import { batching } from '#lib/concurrency/batching.ts';
 
 /** Records the batches of a `batching` function. Each batch ends when the test calls its `end` or `fail`. */
 function recorded(options: Parameters<typeof batching<number>>[1]) {
@@ -91,7 +91,7 @@ test('a failed batch rejects each of its items and no others', async () => {
   await later;
 });
 
-test('after a batch of several items, the next smaller batch waits for the configured delay', async () => {
+test('after a batch of several items, the next batch waits for the items of the callers that just got results, at most for the configured delay', async () => {
   const { add, batches, itemsOf } = recorded({ maxSize: 10, maxConcurrent: 1, lingerMs: 60 });
   const results = [add(1)];
   await turns();
@@ -101,20 +101,39 @@ test('after a batch of several items, the next smaller batch waits for the confi
   await turns();
   // The batch before had one item, so there is no delay.
   expect(itemsOf()).toEqual([[1], [2, 3]]);
-  batches[1]?.end();
-  await Promise.all(results);
   results.push(add(4));
-  await turns();
-  expect(batches).toHaveLength(2);
-  await sleep(30);
+  batches[1]?.end();
+  await Promise.all(results.slice(0, 3));
   results.push(add(5));
-  await sleep(60);
-  expect(itemsOf()[2]).toEqual([4, 5]);
-  // The next batch is as large as the batch before, so it does not wait.
-  results.push(add(6), add(7));
-  batches[2]?.end();
   await turns();
-  expect(itemsOf()[3]).toEqual([6, 7]);
+  // Two callers got results while one item was pending, so the next batch waits for three items.
+  expect(batches).toHaveLength(2);
+  results.push(add(6));
+  await turns();
+  expect(itemsOf()[2]).toEqual([4, 5, 6]);
+  batches[2]?.end();
+  await Promise.all(results);
+  results.push(add(7));
+  await turns();
+  expect(batches).toHaveLength(3);
+  await sleep(30);
+  results.push(add(8));
+  await sleep(60);
+  expect(itemsOf()[3]).toEqual([7, 8]);
   batches[3]?.end();
+  await Promise.all(results);
+});
+
+test('a batch that is as large as allowed does not wait for more items', async () => {
+  const { add, batches, itemsOf } = recorded({ maxSize: 2, maxConcurrent: 1, lingerMs: 60_000 });
+  const results = [1, 2, 3, 4].map(add);
+  await turns();
+  batches[0]?.end();
+  await turns();
+  expect(itemsOf()).toEqual([
+    [1, 2],
+    [3, 4],
+  ]);
+  batches[1]?.end();
   await Promise.all(results);
 });

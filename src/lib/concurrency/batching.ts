@@ -11,7 +11,10 @@ interface BatchingOptions<Item> {
    * flush.
    */
   minConcurrentSize?: number;
-  /** Delay before the next batch, ms, after a batch of several items. In this time, callers that just got a result can add their next item. */
+  /**
+   * Maximum delay before the next batch, ms, after a batch of several items. In this time, callers that just got a result can add their next item.
+   * The next batch starts earlier when it has as many items as the batch before and the items that were pending at the end of that batch together.
+   */
   lingerMs?: number;
 }
 
@@ -26,8 +29,11 @@ export function batching<Item>(
 ): (item: Item) => Promise<void> {
   let pending: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let inFlight = 0;
-  let scheduled = false;
-  let lastSize = 0;
+  /** Cancels the scheduled flush; null when no flush is scheduled. */
+  let cancel: (() => void) | null = null;
+  /** Number of items that the next batch waits for, at most `lingerMs`. */
+  let expected = 0;
+  let isLingering = false;
 
   const mayFlush = () => pending.length > 0 && (inFlight === 0 || (inFlight < maxConcurrent && pending.length >= minConcurrentSize));
 
@@ -44,19 +50,28 @@ export function batching<Item>(
 
   // Flushes one turn of the event loop later, so that items read from the sockets in the same turn share a batch.
   const schedule = () => {
-    if (scheduled || !mayFlush()) return;
-    scheduled = true;
-    if (lingerMs > 0 && lastSize > 1 && pending.length < lastSize) setTimeout(flushPending, lingerMs);
-    else setImmediate(flushPending);
+    if (!mayFlush()) return;
+    const isComplete = lingerMs === 0 || pending.length >= Math.min(expected, maxSize);
+    if (cancel !== null && !(isLingering && isComplete)) return;
+    cancel?.();
+    isLingering = !isComplete;
+    if (isComplete) {
+      const immediate = setImmediate(flushPending);
+      cancel = () => clearImmediate(immediate);
+    } else {
+      const timer = setTimeout(flushPending, lingerMs);
+      cancel = () => clearTimeout(timer);
+    }
   };
 
   const flushPending = () => {
-    scheduled = false;
+    cancel = null;
+    isLingering = false;
     while (mayFlush()) {
       const batch = pending.slice(0, nextSize());
       pending = pending.slice(batch.length);
       inFlight++;
-      lastSize = batch.length;
+      expected = 0;
       flush(batch.map((entry) => entry.item))
         .then(
           () => {
@@ -68,6 +83,7 @@ export function batching<Item>(
         )
         .finally(() => {
           inFlight--;
+          expected = batch.length > 1 ? batch.length + pending.length : 0;
           schedule();
         });
     }

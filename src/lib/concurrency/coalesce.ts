@@ -1,4 +1,4 @@
-import { unavailable } from './errors.ts';
+import { unavailable } from '../errors.ts';
 
 /**
  * Coalesces requests: per key at most one run is in flight. Requests that arrive during a run wait for the next run and share its result, so a result
