@@ -65,7 +65,11 @@ function missingPackages(env: NodeJS.ProcessEnv): string[] {
  * Runs a program, waits until it exits, and returns its standard output.
  * @throws when the program fails; the message contains its error output
  */
-export function output(command: string, args: readonly string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): string {
+export function output(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv; uid?: number; gid?: number } = {},
+): string {
   const result = spawnSync(command, args, { ...options, encoding: 'utf8' });
   if (result.error) throw result.error;
   if (result.status !== 0) throw new Error(`${command} failed: ${(result.stderr || result.stdout).trim()}`);

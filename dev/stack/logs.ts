@@ -14,6 +14,7 @@ export class ProcessOutput {
   readonly #names: string[] = [];
   readonly #width: number;
   readonly #least: number;
+  readonly #onLine: (name: string, line: string) => void;
   readonly #pretty = prettyFactory({
     colorize: process.stdout.hasColors?.() ?? false,
     translateTime: 'SYS:HH:MM:ss.l',
@@ -24,9 +25,11 @@ export class ProcessOutput {
   /**
    * @param width the width of the column with the names
    * @param level the lowest log level to print, such as `error`; log lines of lower levels are dropped
+   * @param onLine receives each line of a process, also the dropped lines
    */
-  constructor(width: number, level = 'trace') {
+  constructor(width: number, level = 'trace', onLine: (name: string, line: string) => void = () => undefined) {
     this.#width = width;
+    this.#onLine = onLine;
     this.#least = LEVELS.indexOf(level);
   }
 
@@ -41,6 +44,7 @@ export class ProcessOutput {
     return new Promise((resolve) => {
       createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })
         .on('line', (line) => {
+          this.#onLine(name, line);
           if (!this.#isDropped(line)) this.print(name, this.#readable(line));
         })
         .once('close', resolve);

@@ -1,6 +1,6 @@
 import { chownSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findPostgres, type PostgresBinaries } from './binaries.ts';
+import { findPostgres, output, type PostgresBinaries } from './binaries.ts';
 import { Child, describeExit, type Identity } from './child.ts';
 
 /** The role that owns all database objects and runs the migrations. */
@@ -12,10 +12,7 @@ export const SERVICE_ROLE = 'coinop_service';
 /** Port number, used only in the file name of the unix socket. PostgreSQL opens no TCP port. */
 export const PORT = '5432';
 
-const SHARED_SETTINGS = {
-  listen_addresses: '',
-  port: PORT,
-  unix_socket_permissions: '0700',
+const COMMON_SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   // PostgreSQL writes its log to standard error, which the parent process redirects to the log file.
@@ -28,6 +25,8 @@ const SHARED_SETTINGS = {
   random_page_cost: '1.1',
   work_mem: '8MB',
 };
+
+const SHARED_SETTINGS = { ...COMMON_SETTINGS, listen_addresses: '', port: PORT, unix_socket_permissions: '0700' };
 
 /**
  * Settings for data that must survive a power cut. They are as in production, so that benchmarks are realistic. The memory sizes and
@@ -59,10 +58,24 @@ const EPHEMERAL_SETTINGS = {
 };
 
 /**
+ * Settings of a replicated server in tests: a commit survives a kill of the server, because the operating system keeps the written files, but no power
+ * cut. pg_rewind needs `full_page_writes`.
+ */
+export const REPLICATED_SETTINGS = {
+  ...COMMON_SETTINGS,
+  fsync: 'off',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  wal_level: 'replica',
+  max_wal_senders: '5',
+  shared_buffers: '128MB',
+};
+
+/**
  * Returns the PostgreSQL settings as command line arguments. They are not stored in the data folder, so a changed setting applies at the next start.
  */
-export function settingsArguments(durable: boolean): string[] {
-  const settings = { ...SHARED_SETTINGS, ...(durable ? DURABLE_SETTINGS : EPHEMERAL_SETTINGS) };
+export function settingsArguments(durable: boolean, others: Readonly<Record<string, string>> = {}): string[] {
+  const settings = { ...SHARED_SETTINGS, ...(durable ? DURABLE_SETTINGS : EPHEMERAL_SETTINGS), ...others };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
@@ -109,7 +122,17 @@ export async function ensureCluster(binaries: PostgresBinaries, data: string, du
   if (exit.code !== 0) throw new Error(`initdb ${describeExit(exit)}\n${errorOutput.trim()}`);
   // Clients of the unix socket need no password, because the permissions of the socket's folder exclude other users.
   const accessRules = join(unfinished, 'pg_hba.conf');
-  writeFileSync(accessRules, 'local all all trust\n', { mode: 0o600 });
+  writeFileSync(accessRules, 'local all all trust\nlocal replication all trust\n', { mode: 0o600 });
   if (user) chownSync(accessRules, user.uid, user.gid);
   renameSync(unfinished, data);
+}
+
+/** Returns whether a data folder belongs to a standby. */
+export const isStandby = (data: string): boolean => existsSync(join(data, 'standby.signal'));
+
+/** Copies the data of a running server for a standby that replicates from it. Does nothing if the data folder exists. */
+export function copyData(binaries: PostgresBinaries, url: string, data: string, user: Identity | undefined): void {
+  if (existsSync(join(data, 'PG_VERSION'))) return;
+  const args = ['--pgdata', data, '--write-recovery-conf', '--checkpoint=fast', '--dbname', url];
+  output(join(binaries.directory, 'pg_basebackup'), args, { cwd: join(data, '..'), env: postgresEnvironment(), ...user });
 }

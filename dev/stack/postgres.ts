@@ -7,7 +7,17 @@ import { lockFolder, unlockFolder } from './folder-lock.ts';
 import { databaseUser, makeFolder, removeSocketFolder, socketFolder } from './folders.ts';
 import { logTail } from './logs.ts';
 import { stopOrphans } from './orphans.ts';
-import { ensureCluster, PORT, postgresEnvironment, postgresFor, ROLE, SERVICE_ROLE, settingsArguments } from './postgres-cluster.ts';
+import {
+  copyData,
+  ensureCluster,
+  isStandby,
+  PORT,
+  postgresEnvironment,
+  postgresFor,
+  ROLE,
+  SERVICE_ROLE,
+  settingsArguments,
+} from './postgres-cluster.ts';
 import type { StackPart } from './supervisor.ts';
 
 /** Start timeout, ms. A normal start takes 100 ms; the recovery after a kill takes longer. */
@@ -32,6 +42,10 @@ export interface PostgresOptions {
   readonly durable: boolean;
   /** Database to create if missing (default `coinop`). */
   readonly database?: string;
+  /** Further settings of the server. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The server whose data this server copies and replicates; it must be durable. This server has its databases and roles, and accepts no writes. */
+  readonly standbyOf?: Postgres;
 }
 
 /** A private PostgreSQL server. Its URL does not change at a restart. */
@@ -48,6 +62,8 @@ export interface Postgres extends StackPart {
    * @returns the URL of the database
    */
   ensureDatabase(database: string): string;
+  /** Makes the standby the primary, without a failure. Undefined if the server has no standby. */
+  switchover?(): Promise<void>;
   /** Ends the server as in a crash, without rollback or checkpoint. The next start recovers the data. */
   kill(): Promise<void>;
   /** Stops the server if it runs, then starts it. */
@@ -82,6 +98,8 @@ class PostgresServer implements Postgres {
   readonly #run: string;
   readonly #log: string;
   readonly #durable: boolean;
+  readonly #settings: Readonly<Record<string, string>>;
+  readonly #standbyOf: Postgres | undefined;
   readonly #database: string;
   readonly #user: Identity | undefined;
   readonly #reportDeath: (how: string) => void;
@@ -89,12 +107,14 @@ class PostgresServer implements Postgres {
   /** The running child process. Undefined during `stop`, `kill` and `restart`, so that `died` does not report an intended exit. */
   #server: Child | undefined;
 
-  constructor(folder: string, { durable, database = 'coinop' }: PostgresOptions, user: Identity | undefined) {
+  constructor(folder: string, { durable, database = 'coinop', settings = {}, standbyOf }: PostgresOptions, user: Identity | undefined) {
     this.#folder = folder;
     this.#data = join(folder, 'data');
     this.#run = socketFolder(folder, user);
     this.#log = join(folder, 'log');
     this.#durable = durable;
+    this.#settings = settings;
+    this.#standbyOf = standbyOf;
     this.#database = database;
     this.#user = user;
     const { promise, resolve } = Promise.withResolvers<string>();
@@ -122,11 +142,12 @@ class PostgresServer implements Postgres {
     await stopOrphanedPostgres(this.#folder);
     const binaries = postgresFor(this.#data);
     this.#binaries = binaries.directory;
-    await ensureCluster(binaries, this.#data, this.#durable, this.#user);
+    if (this.#standbyOf) copyData(binaries, this.#standbyOf.url, this.#data, this.#user);
+    else await ensureCluster(binaries, this.#data, this.#durable, this.#user);
     const logFile = openSync(this.#log, 'w', 0o600);
     const server = new Child({
       command: join(binaries.directory, 'postgres'),
-      args: ['-D', this.#data, '-k', this.#run, ...settingsArguments(this.#durable)],
+      args: ['-D', this.#data, '-k', this.#run, ...settingsArguments(this.#durable, this.#settings)],
       cwd: this.#folder,
       env: postgresEnvironment(),
       stdio: ['ignore', logFile, logFile],
@@ -140,8 +161,12 @@ class PostgresServer implements Postgres {
     try {
       const failure = await Promise.race([end, ready(server, this.#data)]);
       if (failure !== undefined) throw new Error(`PostgreSQL ${failure}`);
-      this.ensureDatabase(this.#database);
-      this.#ensureServiceRole();
+      if (!isStandby(this.#data)) {
+        // A server that restores a backup accepts only reads at first.
+        while (this.#query('select pg_is_in_recovery()') === 't') await sleep(50);
+        this.ensureDatabase(this.#database);
+        this.#ensureServiceRole();
+      }
     } catch (error) {
       await this.#end(STOP_STEPS);
       throw error;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type LocalnetProcess, type LocalnetProcessOptions, startLocalnetProcess, withoutKeys } from './localnet.ts';
 import { ProcessOutput } from './logs.ts';
+import { startPatroni } from './patroni/cluster.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import { ApiSlot, ProcessSlot, type RestartableProcess } from './process-slot.ts';
 import { runProcess } from './processes.ts';
@@ -8,7 +9,8 @@ import { type Redis, startRedis } from './redis.ts';
 import { Supervisor } from './supervisor.ts';
 import { openTemporaryFolder } from './temporary.ts';
 
-const checkout = join(import.meta.dirname, '../..');
+/** Folder of the release whose processes the system runs: this checkout, or the one that `bin/bench compare` measures. */
+const checkout = process.env.SYSTEM_CHECKOUT ?? join(import.meta.dirname, '../..');
 
 /** The origin of the web pages of systems that tests and benchmarks start. It differs from the URLs, because each API process chooses its port. */
 export const SYSTEM_ORIGIN = 'http://coinop.test';
@@ -36,21 +38,38 @@ export interface SystemOptions {
   readonly workers?: number;
   /** Whether PostgreSQL waits for the disk at each commit, as in production. If false, a crash of PostgreSQL loses the last transactions. */
   readonly durable?: boolean;
+  /** Two PostgreSQL servers under Patroni, in place of one server. */
+  readonly patroni?: boolean;
+  /** Further settings of PostgreSQL. Not with `patroni`. */
+  readonly postgresSettings?: Readonly<Record<string, string>>;
   /** Whether Redis restores its data after a kill and a restart. */
   readonly durableRedis?: boolean;
   /** Options of the localnet to start. If undefined, the system has no Solana cluster. */
   readonly localnet?: Omit<LocalnetProcessOptions, 'folder'>;
   readonly env?: Readonly<Record<string, string>>;
+  /** Receives each line that a process writes. API processes log at the level `info` in any case. */
+  readonly onLine?: (name: string, line: string) => void;
 }
 
 /** Starts a system in a temporary folder, which is deleted when the system stops. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const { apis: apiCount = 1, workers: workerCount = 1, durable = false, durableRedis = false } = options;
+  const {
+    apis: apiCount = 1,
+    workers: workerCount = 1,
+    durable = false,
+    durableRedis = false,
+    patroni = false,
+    postgresSettings: settings = {},
+  } = options;
   const stack = new Supervisor((line) => console.error(line));
   const temporary = await openTemporaryFolder('coinop-system-');
   stack.onStop(() => temporary.remove());
   try {
-    const postgres = await stack.start(() => startPostgres({ folder: join(temporary.path, 'postgres'), durable }));
+    const postgres = await stack.start<Postgres>(() =>
+      patroni
+        ? startPatroni({ folder: join(temporary.path, 'patroni') })
+        : startPostgres({ folder: join(temporary.path, 'postgres'), durable, settings }),
+    );
     // The caller may kill and restart Redis, so the supervisor does not watch it.
     const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: durableRedis });
     stack.onStop(() => redis.stop());
@@ -69,10 +88,14 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       PUBLIC_URL: SYSTEM_ORIGIN,
       METRICS_PORT: '0',
       MEDIA_FOLDER: join(temporary.path, 'media'),
+      // Few wallets of a test or benchmark play as much as thousands of people.
+      UNVERIFIED_SCORES_PER_MINUTE: '1000000',
+      UNVERIFIED_SCORES_PER_DAY: '1000000000',
+      CHAT_MESSAGES_PER_DAY: '1000000000',
       ...localnet?.env,
       ...options.env,
     };
-    const output = new ProcessOutput(9, env.LOG_LEVEL);
+    const output = new ProcessOutput(9, env.LOG_LEVEL, options.onLine);
     const script = (name: string, entry: string, processEnv: NodeJS.ProcessEnv = env) => ({
       name,
       command: process.execPath,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { Redis } from 'ioredis';
 import type { App } from '#platform/app.ts';
+import type { RedisClient } from '#platform/redis/connection.ts';
 import { type Check, type Finding, off, ok, type ProcessType, reasonOf, type State, warning, wrong } from './check.ts';
 import { CHECKS } from './checks/index.ts';
 import { redactor } from './redact.ts';
@@ -45,7 +45,7 @@ export async function examine(app: App, process: ProcessType, options: Options =
 const namesSetting = (problem: string, name: string): boolean => new RegExp(`(?<![A-Z0-9_])${name}(?![A-Z0-9_])`).test(problem);
 
 /** Waits until the connection is ready, fails, or has been opening for REDIS_WAIT_MS, because it rejects commands while it is being opened. */
-async function readySoon(redis: Redis): Promise<void> {
+async function readySoon(redis: RedisClient): Promise<void> {
   if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(REDIS_WAIT_MS) }).catch(() => undefined);
 }
 

@@ -1,4 +1,6 @@
 import type { Config } from '#config';
+import { serverUrls } from '#platform/db/servers.ts';
+import { passwordsOf } from '#platform/redis/config.ts';
 
 /** Minimum length of a secret that is replaced, and of a part of a URL. Shorter texts would also match harmless parts of a sentence. */
 const MIN_LENGTH = 6;
@@ -24,13 +26,22 @@ function decode(text: string): string {
 /** Returns a function that replaces every secret of a configuration in a text, as the last guard against error messages that contain secrets. */
 export function redactor({ database, redis, chain, adminTokens, internalTokens, webhookKeys, sessionKeys, storage, x, ...config }: Config) {
   const { denyList } = config.restrictions;
-  const urls = [database.url, redis.url, chain.rpcUrl, chain.secondRpcUrl ?? '', chain.priceUrl, denyList instanceof URL ? denyList.href : ''];
+  const urls = [
+    ...serverUrls(database.url),
+    ...serverUrls(database.readUrl ?? ''),
+    redis.target.kind === 'server' ? redis.target.url : '',
+    chain.rpcUrl,
+    chain.secondRpcUrl ?? '',
+    chain.priceUrl,
+    denyList instanceof URL ? denyList.href : '',
+  ];
   const keys = Object.values(chain.secrets).filter((source) => source !== null);
   const secrets = [
     ...[...urls, ...keys.map((key) => ('url' in key ? key.url : ''))].flatMap(secretsOfUrl),
     ...[...adminTokens, ...internalTokens].map(({ token }) => token),
     ...sessionKeys,
     ...Object.values(webhookKeys).flatMap((keys) => keys.flatMap((key) => [key.toString('base64'), key.toString('latin1')])),
+    ...passwordsOf(redis.target),
     config.receiptSeed.toString('base64'),
     storage.s3?.secretKey ?? '',
     x.client?.secret ?? '',

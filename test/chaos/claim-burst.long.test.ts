@@ -109,7 +109,7 @@ test(`a burst of ${CLAIMS} claims delays a commitment by less than ${MAX_DELAY_M
   const quiet = await commitRound('quiet');
   const requestAll = await openEpoch();
   const requesting = requestAll();
-  await retryUntilPass(async () => expect(await countQueued()).toBeGreaterThan(CLAIMS / 2), 240_000);
+  await retryUntilPass(async () => expect(await countQueued()).toBeGreaterThan(CLAIMS / 10), 240_000);
   const busy: (Latency & { queued: number })[] = [];
   for (const title of ['busy 1', 'busy 2', 'busy 3']) {
     const latency = await commitRound(title);

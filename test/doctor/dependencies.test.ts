@@ -12,6 +12,7 @@ import { CHECKS } from '#doctor/checks/index.ts';
 import { examine } from '#doctor/examine.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { App } from '#platform/app.ts';
+import { makePartitions } from '#platform/db/partitions.ts';
 import type { TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
@@ -53,6 +54,20 @@ test('a database without migrations, and one of a newer release, are found', asy
   }
 });
 
+test('a table whose partitions end within a month is found', async () => {
+  await sql(
+    t.app,
+    `do $$ declare part text; begin
+       for part in select inhrelid::regclass::text from pg_inherits where inhparent = 'score_plays'::regclass
+         and inhrelid::regclass::text ~ '[0-9]$' and inhrelid::regclass::text > 'score_plays_' || to_char(now() at time zone 'UTC', 'YYYY_MM')
+       loop execute format('drop table %I', part); end loop;
+     end $$`,
+  );
+  await expectFinding('partitions', 'warning', 'the partitions of score_plays end in');
+  await t.app.tx(makePartitions);
+  expect(await run(['partitions'])).toMatchObject([{ state: 'ok' }]);
+});
+
 test('a role without rights, and a database that refuses writes, are found', async () => {
   const url = (t.env.DATABASE_URL ?? '').replace(/[?&]options=.*$/, '');
   const client = new pg.Client({ connectionString: url });
@@ -71,6 +86,13 @@ test('a role without rights, and a database that refuses writes, are found', asy
     await client.query(`drop owned by ${role}; drop role ${role}`);
     await client.end();
   }
+});
+
+test('a server of DATABASE_URL that does not answer, and a DATABASE_READ_URL without a standby, are found', async () => {
+  const { DATABASE_URL: url = '' } = t.env;
+  const two = url.replace(/(@[^/]*)/, '$1,127.0.0.1:1');
+  await expectFinding('postgresql-servers', 'warning', '1 of 2 servers of DATABASE_URL do not answer', { env: { DATABASE_URL: two } });
+  await expectFinding('postgresql-servers', 'warning', 'DATABASE_READ_URL leads to no standby', { env: { DATABASE_READ_URL: url } });
 });
 
 test('PostgreSQL and Redis that cannot be reached are found, without the passwords', async () => {

@@ -105,6 +105,10 @@ export async function createEmptyDatabase(): Promise<{ url: string; drop(): Prom
   return { url: urlOf(name), drop: () => withServer(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))) };
 }
 
+/** SQL expression: a new UUIDv7, for rows of tables that are partitioned by their ids. */
+export const NEW_ID = `(lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0')
+  || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid`;
+
 /** Gives the rest of a transaction the rights of the owner of the tables. */
 export const becomeOwner: Statement<never> = { text: 'set local role none' };
 

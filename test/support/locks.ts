@@ -6,9 +6,12 @@ import { meanwhile } from './meanwhile.ts';
 /** Maximum time until a run that must wait for a lock waits for it, ms. */
 const BLOCKED_WITHIN_MS = 10_000;
 
-/** Counts the transactions of the database that wait for a lock. Every role may read these columns of the two views. */
-export const WAITING = `select count(*)::int as n from pg_locks where not granted
+/** Selects the server processes of the transactions of the database that wait for a lock. Every role may read these columns of the two views. */
+export const WAITING_PROCESSES = `select pid from pg_locks where not granted
   and pid in (select pid from pg_stat_activity where datname = current_database())`;
+
+/** Counts the transactions of the database that wait for a lock. */
+export const WAITING = `select count(*)::int as n from (${WAITING_PROCESSES}) waiting`;
 
 /**
  * Waits until another transaction of the test's database waits for a lock.

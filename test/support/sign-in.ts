@@ -2,6 +2,7 @@ import bs58 from 'bs58';
 import { z } from 'zod';
 import type { Statement } from '#platform/db/sql.ts';
 import type { TestApp } from './app.ts';
+import { deleteKeys, findKeys } from './redis-keys.ts';
 import { createWallet, type JsonInit, requestNonce, type SignInInput, send, signInText, type TestWallet } from './wallet.ts';
 
 /** Signs a text (or the text of an input) and sends it to `/auth/verify`. @param publicKey the address in the request, by default the signer's */
@@ -53,5 +54,15 @@ export async function countRows(t: Pick<TestApp, 'app'>, table: string, conditio
   return row?.n ?? 0;
 }
 
-/** Returns the Redis keys of all sessions. */
-export const sessionKeys = (t: Pick<TestApp, 'app' | 'env'>): Promise<string[]> => t.app.redis.keys(`${t.env.REDIS_PREFIX}:session:*`);
+/** Returns the Redis keys of the copies of all sessions. */
+export const sessionKeys = (t: Pick<TestApp, 'app' | 'env'>): Promise<string[]> => findKeys(t.app.redis, `{${t.env.REDIS_PREFIX}:session:*}:copy`);
+
+/** Returns the Redis key of the mark that a session has ended. @param copy the key of the copy of the session */
+export const markKeyOf = (copy: string): string => copy.slice(1, -'}:copy'.length);
+
+/** Deletes the copies of all sessions from Redis. */
+export const loseSessions = (t: Pick<TestApp, 'app' | 'env'>): Promise<void> => deleteKeys(t.app.redis, `{${t.env.REDIS_PREFIX}:session:*}:copy`);
+
+/** Returns the values of the copies of all sessions in Redis. */
+export const cachedSessions = async (t: Pick<TestApp, 'app' | 'env'>): Promise<(string | null)[]> =>
+  await Promise.all((await sessionKeys(t)).map((key) => t.app.redis.get(key)));

@@ -8,6 +8,7 @@ import { isRestricted } from '#platform/auth/session-record.ts';
 import { createSession, listedIdOf, listSessions, SessionStore } from '#platform/auth/session-store.ts';
 import { createTicket } from '#platform/auth/session-tickets.ts';
 import { endSession, requestSessionKey, sessionOf, sessionRequired, startSession } from '#platform/auth/sessions.ts';
+import { isUnavailable } from '#platform/http/errors.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { peekHolding } from '#platform/solana/token-gate.ts';
 import { consumeNonce, issueNonce } from './nonces.ts';
@@ -18,6 +19,9 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Tickets per wallet, so that the rows of tickets that are not used stay few. */
 const TICKETS = { name: 'socket-tickets', max: 60, windowMs: 60_000 };
+
+/** Sign-ins per wallet. Only the owner of the wallet can sign in, so nobody else can use the limit up. */
+const SIGN_INS = { name: 'sign-ins', max: 60, windowMs: 60_000 };
 
 const nonce = route({
   method: 'post',
@@ -42,19 +46,26 @@ const verify = route({
   auth: 'optional',
   summary: 'Sign in with a signed text or transaction',
   description:
-    'Sets the session cookie, and ends the session of the request’s cookie, if any. With `transport: "bearer"`, answers a session token instead: for a page of another site, where browsers block cookies. The token is sent as `Authorization: Bearer …`, also to `GET /events`; a WebSocket takes a ticket (`POST /auth/ticket`). It ends after 24 hours, and counts only for requests with the `Origin` of this request, if it has one. A request with a Bearer token is a request without a cookie. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.',
+    'Sets the session cookie, and ends the session of the request’s cookie, if any. With `transport: "bearer"`, answers a session token instead: for a page of another site, where browsers block cookies. The token is sent as `Authorization: Bearer …`, also to `GET /events`; a WebSocket takes a ticket (`POST /auth/ticket`). It ends after 24 hours, and counts only for requests with the `Origin` of this request, if it has one. A request with a Bearer token is a request without a cookie. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403. A wallet has at most 100 sessions: a further sign-in ends the oldest one.',
   body: SignInProof,
   returns: { 200: SignedIn },
-  fails: [401],
+  fails: [401, 429],
   handler: async ({ app, ctx, body }) => {
     const wallet = body.publicKey;
     const proven = await checkProof(app.db, body);
+    // A sign-in works without Redis. Meanwhile only `MAX_SESSIONS` limits a wallet.
+    await enforceRateLimit(app, SIGN_INS, wallet).catch((error: unknown) => {
+      if (!isUnavailable(error)) throw error;
+    });
     const { transport } = body;
     const origin = transport === 'bearer' ? originOf(app.config, ctx.headers) : null;
     const { id, session } = await app.tx(async (tx) => {
       if (!(await consumeNonce(tx, proven))) throw proofRefused(body);
       return createSession(tx, wallet, { transport, origin, ...(await ensurePlayer(tx, wallet)) });
     });
+    await new SessionStore(app)
+      .endSurplus(wallet)
+      .catch((err: unknown) => app.log.warn({ err }, 'the oldest sessions of a wallet could not be ended; its next sign-in ends them'));
     const signedIn = { wallet, expiresAt: iso(session.expiresAt), banned: isRestricted(id) };
     if (sessionOf(ctx)?.transport === 'bearer') await endSession(app, ctx);
     if (transport === 'bearer') return reply(200, { ...signedIn, token: id });

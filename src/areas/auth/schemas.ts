@@ -106,7 +106,7 @@ export const OwnSession = z
   .object({
     id: SessionId,
     createdAt: Instant,
-    lastUsedAt: Instant.meta({ description: 'Time of the last use, up to a minute early.' }),
+    lastUsedAt: Instant.meta({ description: 'Time of the last use, up to an hour early.' }),
     lastExtendedAt: Instant.meta({ description: 'The same as `lastUsedAt`.', deprecated: true }),
     expiresAt: Instant,
     transport: z.enum(TRANSPORTS).meta({ description: 'cookie: the session cookie. bearer: a session token.' }),

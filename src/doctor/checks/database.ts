@@ -1,5 +1,6 @@
 import { type Check, type Finding, ok, warning, wrong, wrongInProduction } from '#doctor/check.ts';
 import { readMigrationState } from '#platform/db/applied-migrations.ts';
+import { findStandby, probe, serverUrls } from '#platform/db/servers.ts';
 import { statement } from '#platform/db/sql.ts';
 
 const MIN_VERSION = 140_000;
@@ -11,7 +12,7 @@ const readServer = statement<{ version: number; isStandby: boolean; isReadOnly: 
      current_setting('max_connections')::int as "maxConnections"`,
 );
 /** Tables into which the service inserts no rows: only src/migrate.ts and functions of the owner do. */
-const ONLY_READ = ['app_clock', 'game_record_erasures', 'migrations'];
+const ONLY_READ = ['app_clock', 'game_record_erasures', 'migrations', 'storage_totals', 'storage_usage'];
 
 /**
  * Selects the number of tables, and those that the role may not read or insert into. Updating and deleting are not checked, because a deployment may
@@ -22,7 +23,7 @@ const readRights = statement<{ tables: number; refused: string[] }>(
   `select count(*)::int as tables, coalesce(array_agg(c.relname::text order by c.relname) filter (where not (
      has_schema_privilege(c.relnamespace, 'usage') and has_table_privilege(c.oid, 'select')
      and (has_table_privilege(c.oid, 'insert') or c.relname = any($1::text[])))), '{}') as refused
-   from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')`,
+   from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
 );
 
 /** Maximum names that a finding lists. */
@@ -52,7 +53,7 @@ export const postgresql: Check = {
       findings.push(wrongInProduction(app, 'synchronous_commit is off, so a crash loses committed payments', 'Set synchronous_commit to on.'));
     if (maxConnections < 2 * config.database.pool) {
       const what = `PostgreSQL accepts ${maxConnections} connections, and each process uses up to DATABASE_POOL = ${config.database.pool}`;
-      findings.push(warning(what, 'Raise max_connections to the number of processes × DATABASE_POOL, or lower DATABASE_POOL.'));
+      findings.push(warning(what, 'Raise max_connections to the number of processes × (DATABASE_POOL + 1), or lower DATABASE_POOL.'));
     }
     return findings.length > 0
       ? findings
@@ -61,6 +62,27 @@ export const postgresql: Check = {
             `PostgreSQL ${Math.floor(version / 10_000)} accepts writes; ${rights.tables === 0 ? 'it has no tables yet' : `the role may use all ${rights.tables} tables`}`,
           ),
         ];
+  },
+};
+
+/** Checks that each server of DATABASE_URL answers, if there are several, and that DATABASE_READ_URL leads to a standby. */
+export const servers: Check = {
+  name: 'postgresql-servers',
+  settings: ['DATABASE_URL', 'DATABASE_READ_URL'],
+  remedy: 'Start the servers, or correct DATABASE_URL and DATABASE_READ_URL.',
+  async run({ config: { database } }) {
+    const urls = serverUrls(database.url);
+    const silent = urls.length > 1 ? (await Promise.allSettled(urls.map(probe))).filter(({ status }) => status === 'rejected').length : 0;
+    const findings: Finding[] = [];
+    if (silent > 0)
+      findings.push(warning(`${silent} of ${urls.length} servers of DATABASE_URL do not answer`, 'Start them, so that a failover is possible.'));
+    const { readUrl } = database;
+    const isWithoutStandby = readUrl !== null && (await findStandby(readUrl).catch(() => null)) === null;
+    if (isWithoutStandby)
+      findings.push(
+        warning('DATABASE_READ_URL leads to no standby, so the primary answers all reads', 'Start the standby, or correct DATABASE_READ_URL.'),
+      );
+    return findings.length > 0 ? findings : [ok(readUrl === null ? 'no standby is configured for reads' : 'the standby for reads answers')];
   },
 };
 

@@ -2,8 +2,9 @@ import type { Check } from '#doctor/check.ts';
 import { balances, lanes } from './balances.ts';
 import { beacon } from './beacon.ts';
 import { clocks, history, rpc } from './cluster.ts';
-import { migrations, postgresql } from './database.ts';
+import { migrations, postgresql, servers } from './database.ts';
 import { keys } from './keys.ts';
+import { partitions } from './partitions.ts';
 import { openFiles, queues } from './process.ts';
 import { distributor, draws } from './programs.ts';
 import { publicUrl } from './public-url.ts';
@@ -21,7 +22,9 @@ export const CHECKS: readonly Check[] = [
   queues,
   openFiles,
   postgresql,
+  servers,
   migrations,
+  partitions,
   redis,
   storage,
   rpc,

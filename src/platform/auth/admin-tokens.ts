@@ -6,6 +6,7 @@ import type { App } from '#platform/app.ts';
 import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import { AdminAuditTable } from './entities.ts';
+import { WrongToken } from './wrong-tokens.ts';
 
 const build = queryBuilder([AdminAuditTable]);
 
@@ -22,16 +23,17 @@ export function matchToken<T extends { token: string; expiresAt: number | null }
   return match === null || (match.expiresAt !== null && match.expiresAt <= app.clock.now().getTime()) ? null : match;
 }
 
+const NOT_A_TOKEN = 'Authorization must be a Bearer admin token';
 const bearer = (ctx: Koa.Context) => /^Bearer ([\x21-\x7e]+)$/i.exec(ctx.get('Authorization'))?.[1] ?? null;
 
 /**
  * Returns the admin token that the request sends as a Bearer token.
- * @throws 403 when the token is missing or wrong, or lacks the scope
+ * @throws 403 when the token is missing or wrong (`WrongToken`), or lacks the scope
  */
 export function requireAdminToken(app: App, ctx: Koa.Context, scope: Scope): AdminToken {
   const token = bearer(ctx);
   const entry = token === null ? null : matchToken(app, app.config.adminTokens, token);
-  if (!entry) throw fail(403, 'Authorization must be a Bearer admin token');
+  if (!entry) throw token === null ? fail(403, NOT_A_TOKEN) : new WrongToken(403, NOT_A_TOKEN);
   if (!entry.scopes.includes(scope)) throw fail(403, `Authorization must be an admin token with the scope ${scope}`);
   return entry;
 }

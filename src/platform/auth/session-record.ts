@@ -24,8 +24,8 @@ export const SESSION_TOKEN_PREFIX = 'sess_';
  */
 const RESTRICTED = 'restricted.';
 
-/** Minimum interval between two extensions of a session, ms. */
-const EXTENSION_INTERVAL_MS = 60_000;
+/** Minimum interval between two extensions of a session, ms. A request with an extension costs twice as much as a request without one. */
+export const EXTENSION_INTERVAL_MS = 3_600_000;
 
 /** Creates the secret id of a new session. @param restricted whether the session is one of a banned wallet */
 export const newSessionId = (transport: Transport, restricted: boolean): string =>
@@ -43,11 +43,11 @@ export const bytesOfKey = (key: string): Buffer => Buffer.from(key, 'base64url')
 /** Returns whether the last recorded use of a session is so old that the current use is recorded, which may also extend the session. */
 export const isExtensionDue = (session: SessionRecord, now: number): boolean => now - session.extendedAt >= EXTENSION_INTERVAL_MS;
 
-/** Returns the text of a session in the cache. Processes of an earlier release read only the first four parts. */
+/** Returns the text of a session in the cache. */
 export const encodeSession = (s: SessionRecord): string =>
   `${s.wallet} ${s.createdAt} ${s.extendedAt} ${s.expiresAt} ${s.transport}${s.origin === null ? '' : ` ${s.origin}`}`;
 
-/** Parses the result of `encodeSession`. A text of an earlier release has no transport, because all of its sessions use the cookie. */
+/** Parses the result of `encodeSession`. */
 export function decodeSession(text: string): SessionRecord {
   const [wallet = '', createdAt, extendedAt, expiresAt, transport, origin = null] = text.split(' ');
   return {

@@ -1,14 +1,28 @@
 import { sql } from 'kysely';
 import type { Config } from '#config';
-import type { App } from '#platform/app.ts';
+import { batching } from '#lib/concurrency/batching.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { SessionsTable } from './entities.ts';
-import { bytesOfKey, decodeSession, encodeSession, newSessionId, type SessionRecord, sessionKeyOf, type Transport } from './session-record.ts';
+import { cacheUnlessEnded, ENDED, ENDING, readCached } from './session-cache.ts';
+import {
+  bytesOfKey,
+  decodeSession,
+  EXTENSION_INTERVAL_MS,
+  encodeSession,
+  newSessionId,
+  type SessionRecord,
+  sessionKeyOf,
+  type Transport,
+} from './session-record.ts';
+import { readForToken } from './token-reads.ts';
 
-/** Maximum lifetime of a session, ms. The SQL statement `extend_session` contains the same value, 720 hours. */
+/** Maximum lifetime of a session, ms. The SQL statement `extend_sessions` contains the same value, 720 hours. */
 const MAX_LIFETIME_MS = 30 * 86_400_000;
+/** Maximum sessions of a wallet. A sign-in ends the oldest sessions beyond this number. */
+export const MAX_SESSIONS = 100;
 /** Maximum age of a cached session, ms. */
 const CACHE_TTL_MS = 10 * 60_000;
 /** Lifetime of a cache entry that says that no session exists for a key, ms. */
@@ -18,11 +32,6 @@ const ABSENT_TTL_MS = 60_000;
  * reader cannot cache an ended session.
  */
 const ENDED_TTL_MS = 15 * 60_000;
-
-/** Mark in the cache for an ended session. While the mark exists, no process caches the session again. */
-const ENDED = 'gone';
-/** Mark in the cache for a session that is being ended. The session's row may still exist in PostgreSQL, so the next reader deletes the row. */
-const ENDING = 'ending';
 
 const milliseconds = (at: string) => `(extract(epoch from ${at}) * 1000)::float8`;
 const COLUMNS = `wallet, ${milliseconds('created_at')} as "createdAt", ${milliseconds('extended_at')} as "extendedAt", ${milliseconds('expires_at')} as "expiresAt", transport, origin`;
@@ -35,26 +44,20 @@ const insertSession = statement<SessionRecord>(
    select $1, $2, now, now, now + case $3 when 'bearer' then interval '24 hours' else interval '168 hours' end, $3, $4 from clock returning ${COLUMNS}`,
 );
 const findSession = statement<SessionRecord>('find_session', `select ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
-// Only one of several concurrent requests extends the session. The other requests read the extended row. A session with the transport bearer ends 24 hours
-// after its start: only its last use is recorded.
-const extendSession = statement<SessionRecord>(
-  'extend_session',
-  `with ${CLOCK}
-   update sessions set extended_at = now, expires_at = case transport
-     when 'bearer' then expires_at else least(now + interval '168 hours', created_at + interval '720 hours') end from clock
-   where key = $1 and extended_at <= now - interval '60 seconds' and expires_at > now returning ${COLUMNS}`,
+// Only one of several concurrent requests extends a session. The other requests read the extended row. A session with the transport bearer ends 24 hours
+// after its start: only its last use is recorded. Locks the rows in the order of their keys, so that two transactions do not deadlock.
+const extendSessions = statement<SessionRecord & { key: Buffer }>(
+  'extend_sessions',
+  `with ${CLOCK},
+   due as materialized (
+     select s.key from sessions s, clock where s.key = any($1::bytea[]) and s.extended_at <= now - interval '${EXTENSION_INTERVAL_MS} milliseconds' and s.expires_at > now
+     order by s.key for no key update of s)
+   update sessions s set extended_at = now, expires_at = case transport
+     when 'bearer' then expires_at else least(now + interval '168 hours', created_at + interval '720 hours') end from clock, due
+   where s.key = due.key returning s.key, ${COLUMNS}`,
 );
 
 const build = queryBuilder([SessionsTable]);
-
-/**
- * Redis script: caches a session, unless the cache holds a mark that the session has ended or is being ended. KEYS: the cache key of the session.
- * ARGV: the encoded session, the lifetime of the cache entry in ms. Returns 1 when the script cached the session, otherwise 0.
- */
-const CACHE_UNLESS_ENDED = `local cached = redis.call('GET', KEYS[1])
-if cached == '${ENDED}' or cached == '${ENDING}' then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1`;
 
 /** Returns the Redis channel on which the keys of ended sessions are published, separated by spaces, so that every process ends their connections. */
 export const endedSessionsChannel = (config: Config): string => `${config.redis.prefix}:sessions:ended`;
@@ -114,10 +117,31 @@ export async function createSession(
   return { id, session };
 }
 
+/** A session to extend. `extended` is set when its transaction has extended it. */
+interface PendingExtension {
+  readonly key: string;
+  extended?: SessionRecord;
+}
+
+/** Extends the sessions of concurrent requests in one transaction. While a transaction runs, further sessions wait for the next transaction. */
+const extender = perApp((app) =>
+  batching<PendingExtension>(
+    async (batch) => {
+      const rows = await app.tx((tx) => tx.query(extendSessions, [[...new Set(batch.map(({ key }) => key))].map(bytesOfKey)]));
+      for (const { key, ...session } of rows) {
+        // Only one of several requests of a session has extended it.
+        const first = batch.find((pending) => pending.key === key.toString('base64url'));
+        if (first) first.extended = session;
+      }
+    },
+    { maxSize: 500, maxConcurrent: 1 },
+  ),
+);
+
 /**
- * Stores sessions in PostgreSQL and caches them in Redis under one key per session. The value of the key is the session, or a mark that the session
- * has ended. When the key does not exist, the row in PostgreSQL decides. To end a session, the store sets the mark before it deletes the row, so that
- * a concurrent read or extension cannot cache the session again.
+ * Stores sessions in PostgreSQL and caches them in Redis under two keys per session: a mark that the session has ended, and a copy of the session.
+ * Without both, the row in PostgreSQL decides. To end a session, the store sets the mark before it deletes the row and again afterwards, so that a
+ * concurrent read or extension cannot cache the session again. A failover may lose the marks, so it invalidates all copies.
  */
 export class SessionStore {
   readonly #app: App;
@@ -127,7 +151,7 @@ export class SessionStore {
   }
 
   /**
-   * Returns the session with an id, or null. Costs one Redis GET when the session is cached.
+   * Returns the session with an id, or null. Costs one Redis command when the session is cached.
    * @throws when the session is being ended and its row cannot be deleted
    */
   find(id: string): Promise<SessionRecord | null> {
@@ -145,27 +169,30 @@ export class SessionStore {
    * @throws as `find` does
    */
   async findByKey(key: string, cacheAbsence = true): Promise<SessionRecord | null> {
-    const cached = await this.#app.redis.get(this.#cacheKey(key));
-    if (cached === ENDED) return null;
-    if (cached === ENDING) {
+    const [mark, copy, replicationId] = await readCached(this.#app.redis, this.#cacheKeys(key));
+    if (mark === ENDED) return null;
+    if (mark === ENDING) {
       // Deletes the row before it returns null, because Redis may lose the mark, and then the row would make the session valid again.
       await this.#finish([key]);
       return null;
     }
-    const session = cached === null ? await this.#load(key, cacheAbsence) : decodeSession(cached);
+    const session = copy === '' ? await this.#load(key, cacheAbsence, replicationId) : decodeSession(copy);
     return session && session.expiresAt > this.#now() ? session : null;
   }
 
   /**
-   * Extends a session whose last extension is at least 60 s old.
+   * Extends a session whose last extension is at least `EXTENSION_INTERVAL_MS` old, in one transaction with the sessions of other requests.
    * @returns the session, and whether this call extended it; null when the session has ended
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
     const key = sessionKeyOf(id);
-    const [extended] = await this.#app.tx((tx) => tx.query(extendSession, [bytesOfKey(key)]));
+    const known = await readCached(this.#app.redis, this.#cacheKeys(key)).catch(() => null);
+    const pending: PendingExtension = { key };
+    await this.#app.state(extender)(pending);
+    const { extended } = pending;
     const session = extended ?? (await this.#app.db.query(findSession, [bytesOfKey(key)]))[0];
     if (!session) return null;
-    this.#ignoreFailure(this.#app.redis.eval(CACHE_UNLESS_ENDED, 1, this.#cacheKey(key), encodeSession(session), this.#ttl(session)));
+    if (known !== null) this.#cache(key, session, known[2]);
     return { session, extended: extended !== undefined };
   }
 
@@ -178,6 +205,16 @@ export class SessionStore {
   async endAll(wallet: string): Promise<void> {
     for (;;) {
       const rows = await run(this.#app.db, build.selectFrom('sessions').select('key').where('wallet', '=', wallet).limit(500));
+      if (rows.length === 0) return;
+      await this.#end(rows.map(({ key }) => key.toString('base64url')));
+    }
+  }
+
+  /** Ends the oldest sessions of a wallet beyond `MAX_SESSIONS`, so that the rows of a wallet that signs in again and again stay few. */
+  async endSurplus(wallet: string): Promise<void> {
+    const newest = build.selectFrom('sessions').select('key').where('wallet', '=', wallet).orderBy('created_at', 'desc').orderBy('key');
+    for (;;) {
+      const rows = await run(this.#app.db, newest.offset(MAX_SESSIONS).limit(500));
       if (rows.length === 0) return;
       await this.#end(rows.map(({ key }) => key.toString('base64url')));
     }
@@ -196,12 +233,16 @@ export class SessionStore {
     return true;
   }
 
-  async #load(key: string, cacheAbsence: boolean): Promise<SessionRecord | null> {
-    const [session = null] = await this.#app.db.query(findSession, [bytesOfKey(key)]);
-    if (session === null && !cacheAbsence) return null;
-    const cached = session ? encodeSession(session) : ENDED;
-    this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), cached, 'PX', session ? this.#ttl(session) : ABSENT_TTL_MS, 'NX'));
+  async #load(key: string, cacheAbsence: boolean, replicationId: string): Promise<SessionRecord | null> {
+    const read = () => this.#app.db.query(findSession, [bytesOfKey(key)]);
+    const [session = null] = cacheAbsence ? await read() : await readForToken(this.#app, read);
+    if (session !== null) this.#cache(key, session, replicationId);
+    else if (cacheAbsence) this.#ignoreFailure(this.#app.redis.set(this.#markKey(key), ENDED, 'PX', ABSENT_TTL_MS, 'NX'));
     return session;
+  }
+
+  #cache(key: string, session: SessionRecord, replicationId: string): void {
+    this.#ignoreFailure(cacheUnlessEnded(this.#app.redis, this.#cacheKeys(key), [encodeSession(session), this.#ttl(session), replicationId]));
   }
 
   /**
@@ -209,7 +250,7 @@ export class SessionStore {
    * maximum lifetime of a session.
    */
   async #end(keys: readonly string[]): Promise<void> {
-    await Promise.all(keys.map((key) => this.#app.redis.set(this.#cacheKey(key), ENDING, 'PX', MAX_LIFETIME_MS)));
+    await Promise.all(keys.map((key) => this.#app.redis.set(this.#markKey(key), ENDING, 'PX', MAX_LIFETIME_MS)));
     await this.#finish(keys);
   }
 
@@ -222,15 +263,28 @@ export class SessionStore {
         log.debug({ err }, 'the end of sessions could not be published; processes find it at their next check of open connections'),
       );
     await this.#app.tx((tx) => run(tx, build.deleteFrom('sessions').where('key', 'in', keys.map(bytesOfKey))));
-    for (const key of keys) this.#ignoreFailure(this.#app.redis.set(this.#cacheKey(key), ENDED, 'PX', ENDED_TTL_MS));
+    // Waits for the marks: after a failover that lost the first marks, a process may have cached a session before its row was deleted.
+    await Promise.all(
+      keys.map(async (key) => {
+        const [mark, copy] = this.#cacheKeys(key);
+        await this.#app.redis.set(mark, ENDED, 'PX', ENDED_TTL_MS);
+        this.#ignoreFailure(this.#app.redis.unlink(copy));
+      }),
+    );
   }
 
   #now(): number {
     return this.#app.clock.now().getTime();
   }
 
-  #cacheKey(key: string): string {
+  #markKey(key: string): string {
     return `${this.#app.config.redis.prefix}:session:${key}`;
+  }
+
+  /** Returns the keys of the mark and of the copy. The braces are a hash tag: they keep the copy on the node of a cluster that has the mark. */
+  #cacheKeys(key: string): [mark: string, copy: string] {
+    const mark = this.#markKey(key);
+    return [mark, `{${mark}}:copy`];
   }
 
   #ttl(session: SessionRecord): number {

@@ -58,6 +58,8 @@ class WatchedSessions {
     });
     // A message that was published before the subscription is lost, so all sessions are read after each subscription.
     connection.on('ready', () => connection.subscribe(endedSessionsChannel(this.#app.config)).then(readAllLater, readAllLater));
+    // A cluster that loses a node moves the subscription to another node.
+    connection.on('-node', readAllLater);
     const timers = [setInterval(() => this.#check(), CHECK_MS), setInterval(readAllLater, READ_ALL_MS)];
     for (const timer of timers) timer.unref();
     connection.on('end', () => {

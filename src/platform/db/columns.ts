@@ -55,6 +55,16 @@ export const array = <Element extends keyof ArrayElements>(element: Element) =>
 export const reference = <Target extends EntitySchema & { '~entity': unknown }, const Column extends string>(target: Target, column: Column) =>
   p.manyToOne(target).mapToPk().fieldName(column).updateRule('no action').deleteRule('no action').index(false);
 
+/**
+ * The partitions of a table: one per UTC month of the cause, which the property `key` contains. The SQL function `make_partitions` makes the months.
+ * @param table name of the table
+ */
+export const byMonth = <const Key extends string>(table: string, key: Key) => ({
+  type: 'range' as const,
+  expression: key,
+  partitions: [{ name: `${table}_first`, values: 'from (minvalue) to (maxvalue)' }],
+});
+
 /** Checks of a table. Each row must satisfy each expression. */
 export const checks = (...expressions: readonly string[]) => expressions.map((expression, i) => ({ name: `check_${i + 1}`, expression }));
 

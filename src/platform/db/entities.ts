@@ -17,6 +17,7 @@ import {
   timestamp,
   wallet,
 } from '#platform/db/columns.ts';
+import { StorageTotalsTable, StorageUsageTable } from '#platform/quotas/entities.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { ChainAttemptsTable, ChainOutflowsTable, ChainPausesTable, ChainTransactionsTable } from './chain-entities.ts';
 
@@ -142,5 +143,7 @@ export const platformTables = [
   SessionsTable,
   SessionTicketsTable,
   SettingsTable,
+  StorageUsageTable,
+  StorageTotalsTable,
   WebhookDeliveriesTable,
 ] as const;

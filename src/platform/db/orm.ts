@@ -3,7 +3,8 @@ import { defineConfig, type EntityClass, type EntitySchema, MikroORM } from '@mi
 import type { Pool } from 'pg';
 import type { Config } from '#config';
 import { migrations } from './migrations/index.ts';
-import { PipelinedClient } from './pipelined-client.ts';
+import { primaryClient } from './pipelined-client.ts';
+import { serverUrls } from './servers.ts';
 
 /**
  * Opens MikroORM. The first query opens a connection, so a process can start while the database is down.
@@ -12,17 +13,23 @@ import { PipelinedClient } from './pipelined-client.ts';
  * @param timeoutMs the maximum duration of one statement, ms
  */
 export function openOrm(config: Config, entities: readonly (EntitySchema | EntityClass)[], timeoutMs: number): Promise<MikroORM> {
+  const { url } = config.database;
+  // MikroORM reads the role and the name of the database from this URL; `primaryClient` chooses the server.
+  const [clientUrl = url] = serverUrls(url);
   return MikroORM.init(
     defineConfig({
-      clientUrl: config.database.url,
+      clientUrl,
       entities: [...entities],
       extensions: [Migrator],
       forceUtcTimezone: true,
       driverOptions: {
-        connectionString: config.database.url,
+        connectionString: clientUrl,
         max: config.database.pool,
-        Client: PipelinedClient,
+        Client: primaryClient(url),
         connectionTimeoutMillis: 3_000,
+        // Finds out within 20 s that the machine of the server is gone, also while a connection waits for the result of a query.
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 10_000,
         idle_in_transaction_session_timeout: 30_000,
         statement_timeout: timeoutMs,
         query_timeout: timeoutMs + 1_000,
@@ -39,10 +46,11 @@ export function openOrm(config: Config, entities: readonly (EntitySchema | Entit
 
 /**
  * Makes PostgreSQL plan each prepared statement only once and turns its JIT compiler off. Frequent statements are short and take arrays as
- * parameters, so planning or compiling each execution would cost more than the execution.
+ * parameters, so planning or compiling each execution would cost more than the execution. Sets the time zone, because rows of closed months are exported as
+ * text, which must not depend on the settings of the server.
  */
 function planOnce(pool: Pool): void {
   pool.on('connect', (client) => {
-    client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined);
+    client.query(`set plan_cache_mode = force_generic_plan; set jit = off; set time zone 'UTC'`).catch(() => undefined);
   });
 }

@@ -1,7 +1,14 @@
 import pg from 'pg';
+import { findPrimary, findStandby, KnownServer } from './servers.ts';
 
 /** A query text for which `PipelinedClient` returns itself as the only row. The text is never sent to the server. */
 export const ITSELF = '/* the connection itself */';
+
+/**
+ * The query that begins a transaction whose first statements only read or lock. `PipelinedClient` sends it together with these statements, which saves a
+ * round trip. If the query failed, the statements that were sent with it would run outside a transaction, so they must not write.
+ */
+export const BEGIN_WITH_READS = 'start transaction isolation level read committed';
 
 /**
  * A pg client that returns itself for the query `ITSELF`. The service gets the client this way, because Kysely and MikroORM give no access to it. The
@@ -9,6 +16,8 @@ export const ITSELF = '/* the connection itself */';
  */
 export class PipelinedClient extends pg.Client {
   #ended = false;
+  /** Whether the transaction begins with the next query. */
+  #beginsNext = false;
   /** Returns the client to its pool. The function is set at the end of each use of the client. */
   #release: ((isLost: boolean) => void) | null = null;
 
@@ -18,6 +27,15 @@ export class PipelinedClient extends pg.Client {
       this.#ended = true;
       this.#returnToPool();
     });
+    this.on('notice', (notice) => {
+      if ('routine' in notice && notice.routine === UNREPLICATED) this.fail('08007', UNREPLICATED_MESSAGE);
+    });
+  }
+
+  /** Fails the pending queries and closes the connection. @param code SQLSTATE of the error */
+  fail(code: string, message: string): void {
+    this.connection.emit('error', Object.assign(new Error(message), { code }));
+    this.connection.stream.destroy();
   }
 
   /**
@@ -34,6 +52,10 @@ export class PipelinedClient extends pg.Client {
     };
   }
 
+  #endAfterTimeout(error: unknown): void {
+    if (Error.isError(error) && error.message === 'Query read timeout') this.fail('08006', error.message);
+  }
+
   #returnToPool(): void {
     try {
       this.#release?.(true);
@@ -44,8 +66,94 @@ export class PipelinedClient extends pg.Client {
 
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this method forwards all of them.
   override query(...args: any[]): any {
-    if (args[0] === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
+    const [text] = args;
+    if (text === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
+    if (text === BEGIN_WITH_READS) {
+      this.#beginsNext = true;
+      return Promise.resolve({ command: 'START', rowCount: null, rows: [] });
+    }
+    if (this.#beginsNext) {
+      this.#beginsNext = false;
+      // A transaction without statements sends nothing.
+      if (text === 'commit' || text === 'rollback') return Promise.resolve({ command: text.toUpperCase(), rowCount: null, rows: [] });
+      // Without a transaction no further statement may run, so the connection is closed.
+      super.query(BEGIN_WITH_READS).catch(() => void this.connection.stream.destroy());
+    }
     // biome-ignore lint/suspicious/noExplicitAny: the arguments are forwarded unchanged to an overloaded method.
-    return (super.query as (...all: any[]) => any).apply(this, args);
+    const result = (super.query as (...all: any[]) => any).apply(this, args);
+    // The server is still busy with the query, so the connection is of no use. A commit that waits for a standby ends in no other way.
+    if (result instanceof Promise) result.catch((error: unknown) => this.#endAfterTimeout(error));
+    return result;
   }
+}
+
+/**
+ * The routine of PostgreSQL that warns about a commit that no standby has confirmed, because the wait for synchronous replication was cancelled.
+ * PostgreSQL reports such a commit as successful, although a failover would lose it. So the client reports its outcome as unknown instead.
+ */
+const UNREPLICATED = 'SyncRepWaitForLSN';
+const UNREPLICATED_MESSAGE = 'no standby confirmed the commit, so a failover may lose it';
+
+/** The callback of `connect`: the pool passes it. */
+type Connected = (...result: [error: Error] | [error: null, client: pg.Client]) => void;
+
+/** Returns the class of clients that connect to the server of a URL that accepts writes. */
+export const primaryClient = (url: string): typeof PipelinedClient => clientOf(new KnownServer(() => findPrimary(url)), 'off');
+
+/** Returns the class of clients that connect to a standby of a URL. */
+export const standbyClient = (url: string): typeof PipelinedClient => clientOf(new KnownServer(() => findStandby(url)), 'on');
+
+/**
+ * Returns the class of clients that connect to a known server. After a connection failed or ended, the server is searched again. A client never stays connected
+ * to a server with the other role: PostgreSQL 14 and newer report `in_hot_standby` when a session begins and when a standby is promoted.
+ */
+function clientOf(server: KnownServer, inHotStandby: 'on' | 'off'): typeof PipelinedClient {
+  /** The connected clients, and the URL of the server of each. */
+  const connected = new Map<PipelinedClient, string>();
+  return class extends PipelinedClient {
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      this.connection.on('parameterStatus', ({ parameterName, parameterValue }: { parameterName: string; parameterValue: string }) => {
+        if (parameterName !== 'in_hot_standby' || parameterValue === inHotStandby) return;
+        this.fail('25006', inHotStandby === 'off' ? 'the PostgreSQL server is a standby' : 'the PostgreSQL server is no standby');
+      });
+    }
+
+    override fail(code: string, message: string): void {
+      server.forget();
+      super.fail(code, message);
+    }
+
+    override connect(): Promise<pg.Client>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<pg.Client> | undefined {
+      const connecting = this.#connect();
+      if (!callback) return connecting;
+      connecting.then(
+        () => callback(null, this),
+        (error: Error) => callback(error),
+      );
+      return undefined;
+    }
+
+    async #connect(): Promise<pg.Client> {
+      const url = await server.url();
+      const { host, port } = new pg.Client({ connectionString: url });
+      Object.assign(this, { host, port });
+      try {
+        const client = await super.connect();
+        connected.set(this, url);
+        this.once('end', () => {
+          connected.delete(this);
+          server.forget();
+        });
+        // An old primary that was not stopped returns old data, for example sessions that have ended since.
+        for (const [other, its] of connected) if (its !== url) other.fail('57P01', 'another PostgreSQL server has the role of this one');
+        return client;
+      } catch (error) {
+        server.forget();
+        throw error;
+      }
+    }
+  };
 }

@@ -51,14 +51,26 @@ export interface Queryable {
 export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { release(): void }> {
   const client = (await kysely.executeQuery<pg.Client & Pick<PipelinedClient, 'hold'>>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver did not return its client; the pool must be configured with PipelinedClient');
+  let failure: unknown;
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
       corkForTick(client.connection.stream);
-      return (await observed(statement, () => client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows;
+      try {
+        return (await observed(statement, () => client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows;
+      } catch (error) {
+        if (!isAborted(error)) failure = error;
+        throw failure ?? error;
+      }
     },
     release: client.hold(),
   };
 }
+
+/**
+ * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. When statements are started together, the
+ * caller may see this error first. It then gets the error of the earlier statement instead, because only that error says what is wrong.
+ */
+const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === '25P02';
 
 /** Collects the writes of one event-loop tick, so that they are sent with one system call. */
 function corkForTick(stream: Writable): void {

@@ -1,3 +1,4 @@
+import { IsolationLevel } from '@mikro-orm/core';
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { EventType } from '#platform/events/event.ts';
@@ -6,7 +7,8 @@ import type { Queues } from '#platform/jobs/queues.ts';
 import type { Logger } from '#platform/observability/log.ts';
 import { observeTransaction } from '#platform/observability/metrics/metrics.ts';
 import { traceTransaction } from '#platform/observability/tracing/tracing.ts';
-import { connectionOf, type Queryable, type Statement, statement } from './sql.ts';
+import { explainMissingMonth } from './partitions.ts';
+import { connectionOf, pooled, type Queryable, type Statement, statement } from './sql.ts';
 
 /**
  * A database transaction. Every write of the service runs in a transaction. Enqueued jobs and emitted events take effect only if the transaction
@@ -28,7 +30,15 @@ export interface Tx extends Queryable {
   emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
 
-export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+interface TransactionOptions {
+  /**
+   * Whether the statements that `work` starts first, before its first `await`, only read or lock. They then share a round trip with the beginning of the
+   * transaction.
+   */
+  readonly readsFirst?: boolean;
+}
+
+export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T>;
 
 const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
 const insertOutboxAll = statement(
@@ -42,7 +52,8 @@ const insertOutboxAll = statement(
  * publisher finds the events at its next poll of the outbox
  */
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
-  return async (work) => {
+  const db = pooled(() => orm.em.getConnection().getNativeClient());
+  return async (work, { readsFirst = false } = {}) => {
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
     let release = () => {};
@@ -71,8 +82,14 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
       await Promise.all(written);
       return value;
     };
-    const run = () => orm.em.fork({ clear: true }).transactional(inside);
-    const result = await observeTransaction(() => traceTransaction(run)).finally(() => release());
+    // Kysely begins a transaction that names its isolation level with the query `BEGIN_WITH_READS`. The level is PostgreSQL's default.
+    const begin = readsFirst ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
+    const run = () => orm.em.fork({ clear: true }).transactional(inside, begin);
+    const result = await observeTransaction(() => traceTransaction(run))
+      .finally(() => release())
+      .catch(async (error: unknown) => {
+        throw await explainMissingMonth(db, log, error);
+      });
     // A failure of Redis does not undo the commit: a sweep enqueues the jobs again, and the publisher polls the outbox.
     const logFailure = (err: unknown) =>
       log.warn(

@@ -23,7 +23,7 @@ export async function publishTick(app: App, batched: BatchedEvents = app.events.
   }
   if (!unnumbered && tail.publication === publication) return null;
   if (waitMs > 0) return waitMs;
-  const last = await app.tx((tx) => takeTick(tx, tail.publication));
+  const last = await app.tx((tx) => takeTick(tx, tail.publication), { readsFirst: true });
   // Another publisher runs the tick. The jitter prevents both publishers from trying again at the same moment.
   if (last === null) return TICK_MS * (1 + Math.random());
   if (last > tail.publication) await publish(app, key, tail, last, batched);

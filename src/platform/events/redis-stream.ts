@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import type { Config } from '#config';
+import type { RedisClient } from '#platform/redis/connection.ts';
 
 /**
  * Returns the key of the Redis stream from which every API process serves `GET /events`. The stream is a copy of the outbox: when Redis loses it, the
@@ -70,7 +70,7 @@ export function decodeEntry([id, fields]: Raw): Entry {
 }
 
 /** Returns the last entry of the stream; null when there is no stream. */
-export async function readTail(redis: Redis, key: string): Promise<Tail | null> {
+export async function readTail(redis: RedisClient, key: string): Promise<Tail | null> {
   const [last] = await redis.xrevrange(key, '+', '-', 'COUNT', 1);
   return last ? decodeEntry(last) : null;
 }
@@ -99,7 +99,7 @@ return 1
  * @param tail the last entry that the caller read
  * @returns false when `tail` is not the last entry any more: another publisher appended, or Redis lost the stream
  */
-export async function append(redis: Redis, key: string, tail: Tail, drafts: readonly Draft[]): Promise<boolean> {
+export async function append(redis: RedisClient, key: string, tail: Tail, drafts: readonly Draft[]): Promise<boolean> {
   const args = drafts.flatMap((d) => [d.id, d.type, d.category, d.wallet, d.data, d.own]);
   return (await redis.eval(APPEND, 1, key, tail.id, STREAM_ENTRIES, STREAM_BYTES, ...args)) === 1;
 }
@@ -118,6 +118,6 @@ return 1
  * @param tail the last entry that the caller read; null = no stream
  * @param publication the number of the last event before the new stream
  */
-export async function startStream(redis: Redis, key: string, tail: Tail | null, publication: number): Promise<void> {
+export async function startStream(redis: RedisClient, key: string, tail: Tail | null, publication: number): Promise<void> {
   await redis.eval(BEGIN, 1, key, tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex'));
 }

@@ -1,21 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep, setImmediate as yieldToOthers } from 'node:timers/promises';
-import { unavailable } from '#lib/errors.ts';
+import { type HttpError, unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { watchSession } from '#platform/auth/watched-sessions.ts';
 import { detachSocket } from '#platform/http/detach-socket.ts';
+import { inFlightOf } from '#platform/http/in-flight.ts';
 import { type Batch, composeBatch } from './batch.ts';
 import { type Bookmark, parseId } from './frame.ts';
-import { openFileLimit } from './open-files.ts';
 import { comparePositions, eventStreamKey, readTail } from './redis-stream.ts';
 import type { Reader, ReplayBuffer } from './replay-buffer.ts';
 import { StreamReader } from './stream-reader.ts';
+import { maxStreams, streamRefusal } from './stream-shares.ts';
 import { Subscriber, type SubscriberDeps } from './subscriber.ts';
 
-/** Maximum streams per process. */
-const MAX_SUBSCRIBERS = 20_000;
-/** Maximum share of the process's open-file limit that streams may use, so that other requests can still open sockets. */
-const MAX_SHARE_OF_FILES = 0.75;
 /** Number of subscribers that the process serves before it yields to its other work. */
 const SLICE = 200;
 /** Maximum duration of a delivery to all subscribers, ms. After a longer delivery, the process pauses deliveries to do its other work. */
@@ -49,7 +46,8 @@ class Streams {
   readonly #subscribers = new Set<Subscriber>();
   readonly #byWallet = new Map<string, Set<Subscriber>>();
   readonly #deps: SubscriberDeps;
-  readonly #maxSubscribers = Math.min(MAX_SUBSCRIBERS, MAX_SHARE_OF_FILES * openFileLimit());
+  #max = maxStreams();
+  #anonymous = 0;
   #reader: StreamReader | null = null;
   /** The buffer whose entries are delivered to the subscribers. */
   #buffer: ReplayBuffer | null = null;
@@ -79,18 +77,38 @@ class Streams {
     this.#times = { ...TIMES, ...times };
   }
 
+  /** Changes the maximum number of streams. */
+  setMax(streams: number): void {
+    this.#max = streams;
+  }
+
   get size(): number {
     return this.#subscribers.size;
+  }
+
+  /** Number of streams without a session. */
+  get anonymous(): number {
+    return this.#anonymous;
+  }
+
+  /** Returns the error of another stream that exceeds a bound; null when the stream may open. @param wallet null = without a session */
+  #refusalOf(wallet: string | null): HttpError | null {
+    const own = wallet === null ? null : (this.#byWallet.get(wallet)?.size ?? 0);
+    return streamRefusal(this.#max, { all: this.#subscribers.size, anonymous: this.#anonymous, wallet: own });
   }
 
   /**
    * Prepares a stream.
    * @returns a function that takes over the response and starts the stream
-   * @throws 503 while Redis is unreachable, when there are too many streams, or when the process stops
+   * @throws 429 when the wallet has too many streams; 503 while Redis is unreachable, when there are too many streams, or when the process stops
    */
   async open(subscription: Subscription): Promise<(response: ServerResponse) => Promise<void>> {
     if (this.#draining) throw unavailable('the service is stopping, connect again');
-    if (this.#subscribers.size >= this.#maxSubscribers) throw unavailable('this process has too many open event streams, try again', 5);
+    const refusal = this.#refusalOf(subscription.wallet);
+    if (refusal) {
+      await inFlightOf(this.#app).delayRefusal('stream', refusal.status === 429 ? 'caller' : 'total');
+      throw refusal;
+    }
     await this.#start().ready();
     const buffer = this.#buffer;
     const from = subscription.lastEventId === null ? null : parseId(subscription.lastEventId);
@@ -140,12 +158,13 @@ class Streams {
   async #join(response: ServerResponse, subscription: Subscription, from: Bookmark | null): Promise<void> {
     const socket = await detachSocket(response);
     if (socket === null) return;
-    // `drain` was called during the await.
-    if (this.#draining) return void socket.end();
+    // `drain` was called during the await, or other streams were opened. The client connects again.
+    if (this.#draining || this.#refusalOf(subscription.wallet)) return void socket.end();
     const until = performance.now() + this.#times.rotateMs * (0.9 + 0.2 * Math.random());
     const subscriber = new Subscriber(socket, subscription, until, this.#deps);
     this.#subscribers.add(subscriber);
-    if (subscriber.wallet !== null) {
+    if (subscriber.wallet === null) this.#anonymous++;
+    else {
       const streams = this.#byWallet.get(subscriber.wallet);
       if (streams) streams.add(subscriber);
       else this.#byWallet.set(subscriber.wallet, new Set([subscriber]));
@@ -161,8 +180,11 @@ class Streams {
   }
 
   #leave(subscriber: Subscriber): void {
-    this.#subscribers.delete(subscriber);
-    if (subscriber.wallet === null) return;
+    if (!this.#subscribers.delete(subscriber)) return;
+    if (subscriber.wallet === null) {
+      this.#anonymous--;
+      return;
+    }
     const streams = this.#byWallet.get(subscriber.wallet);
     streams?.delete(subscriber);
     if (streams?.size === 0) this.#byWallet.delete(subscriber.wallet);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { unavailable } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
+import type { RedisClient } from '#platform/redis/connection.ts';
 import { ensureStream } from './publisher.ts';
 import { comparePositions, decodeEntry, eventStreamKey, follows, type Position, readTail } from './redis-stream.ts';
 import { ReplayBuffer } from './replay-buffer.ts';
@@ -29,7 +29,7 @@ export class StreamReader {
   readonly #app: App;
   readonly #listener: Listener;
   readonly #key: string;
-  readonly #connection: Redis;
+  readonly #connection: RedisClient;
   readonly #loaded = Promise.withResolvers<void>();
   #buffer: ReplayBuffer | null = null;
   #lastResponseAt = performance.now();

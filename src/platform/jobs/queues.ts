@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { unavailable } from '#lib/errors.ts';
 import { exportTrace } from '#platform/observability/tracing/tracing.ts';
+import type { RedisClient } from '#platform/redis/connection.ts';
 import type { Job } from './job.ts';
 
 /**
@@ -29,7 +29,7 @@ export function queuePrefix(prefix: string, queue: string): string {
 }
 
 /** Opens all queues for adding jobs. */
-export function openQueues(connection: Redis, prefix: string, names: readonly string[]): Queues {
+export function openQueues(connection: RedisClient, prefix: string, names: readonly string[]): Queues {
   const all = new Map(
     names.map((name) => {
       const queue = new Queue(name, { connection, prefix: queuePrefix(prefix, name), skipMetasUpdate: true });
@@ -83,7 +83,7 @@ const CONNECT_WAIT_MS = 1_000;
  * Waits until the connection is ready, with a timeout; BullMQ alone would wait forever.
  * @throws 503 when the connection is not ready in time
  */
-async function readySoon(connection: Redis): Promise<void> {
+async function readySoon(connection: RedisClient): Promise<void> {
   try {
     await once(connection, 'ready', { signal: AbortSignal.timeout(CONNECT_WAIT_MS) });
   } catch {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { unavailable } from '#lib/errors.ts';
 import { registerRequestTrace } from '#platform/observability/tracing/tracing.ts';
+import type { RedisClient } from '#platform/redis/connection.ts';
 
 /** The outcome of one request. A worker sends it to the API process that received the request. */
 export interface Answer {
@@ -30,7 +30,7 @@ export interface Replies {
  * Opens the reply channel of this process.
  * @param subscriber a Redis connection that is used only for this channel
  */
-export async function openReplies(subscriber: Redis, prefix: string): Promise<Replies> {
+export async function openReplies(subscriber: RedisClient, prefix: string): Promise<Replies> {
   const channel = `${prefix}:reply:${randomUUID()}`;
   const waiters = new Map<string, { resolve: (outcome: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }>();
   const settle = (id: string) => {
@@ -66,7 +66,7 @@ export async function openReplies(subscriber: Redis, prefix: string): Promise<Re
 }
 
 /** Publishes outcomes to the API processes that wait for them, one message per process. */
-export async function answer(redis: Redis, byChannel: ReadonlyMap<string, readonly Answer[]>): Promise<void> {
+export async function answer(redis: RedisClient, byChannel: ReadonlyMap<string, readonly Answer[]>): Promise<void> {
   const pipeline = redis.pipeline();
   for (const [channel, answers] of byChannel) pipeline.publish(channel, JSON.stringify(answers));
   await pipeline.exec();

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './connection.ts';
 
 /** Runs a Lua script with its keys and arguments. */
-export type Script<Reply> = (redis: Redis, keys: readonly string[], args?: readonly (string | number)[]) => Promise<Reply>;
+export type Script<Reply> = (redis: RedisClient, keys: readonly string[], args?: readonly (string | number)[]) => Promise<Reply>;
 
 /**
  * Declares a Lua script. The script is called by its hash; its text is sent only when Redis does not know the hash, for example after a restart.
@@ -20,3 +20,9 @@ export function script<Reply>(lua: string): Script<Reply> {
     }
   };
 }
+
+/**
+ * Lua: sets the local variable `replication_id` to the id of the data set of the server that runs the script. The id changes when the server restarts
+ * and when a replica becomes the primary. Then the server may lack the latest writes, and the data of earlier ids may be outdated.
+ */
+export const REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)') or ''\n`;

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { endSessions } from '#areas/auth';
+import { MAX_SESSIONS } from '#platform/auth/session-store.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { countRows, sessionKeys, verifyText } from '#test/support/sign-in.ts';
-import { cookiesOf, createWallet, requestNonce, send, signIn } from '#test/support/wallet.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { cachedSessions, countRows, loseSessions, markKeyOf, sessionKeys, verifyText } from '#test/support/sign-in.ts';
+import { cookiesOf, createWallet, requestNonce, send, signIn, signInText } from '#test/support/wallet.ts';
 
 let t: TestApp;
 let other: Awaited<ReturnType<typeof startApi>>;
@@ -58,7 +60,7 @@ test('neither the database nor Redis contains the value of the cookie', async ()
   expect(id).toMatch(/^[\w-]{43}$/);
   const rows = await t.app.db.query<{ row: string }>({ text: 'select s::text as row from sessions s' });
   const keys = await sessionKeys(t);
-  const values = await t.app.redis.mget(keys);
+  const values = await cachedSessions(t);
   for (const text of [...rows.map((r) => r.row), ...keys, ...values]) expect(text).not.toContain(id);
 });
 
@@ -82,7 +84,7 @@ test('in-flight reads do not restore a session after sign-out', async () => {
     // The cached session is deleted again and again, so that each request reads the row and caches it.
     const reader = async (at: { url: string }) => {
       for (let i = 0; i < 6; i++) {
-        if (!out) for (const key of await sessionKeys(t)) if ((await t.app.redis.strlen(key)) > 10) await t.app.redis.del(key);
+        if (!out) await loseSessions(t);
         const after = out;
         const status = await statusOf(at, me.cookie);
         if (after) late.push(status);
@@ -102,7 +104,7 @@ test('in-flight reads do not restore a session after sign-out', async () => {
 test('an interrupted sign-out ends the session, and the next request deletes its row', async () => {
   const me = await signIn(t);
   expect(await statusOf(t, me.cookie)).toBe(200);
-  for (const key of await sessionKeys(t)) await t.app.redis.set(key, 'ending');
+  for (const key of await sessionKeys(t)) await t.app.redis.set(markKeyOf(key), 'ending');
   expect(await statusOf(t, me.cookie)).toBe(401);
   expect(await countRows(t, 'sessions', 'wallet = $1', [me.wallet])).toBe(0);
 });
@@ -145,19 +147,31 @@ test.each([
 test('sessions survive the loss of all Redis data', async () => {
   const me = await signIn(t);
   expect(await statusOf(t, me.cookie)).toBe(200);
-  await t.app.redis.unlink(await sessionKeys(t));
+  await loseSessions(t);
   expect(await statusOf(t, me.cookie)).toBe(200);
+});
+
+test('a failover that loses the marks of a sign-out does not restore the session', async () => {
+  const me = await signIn(t);
+  expect(await statusOf(t, me.cookie)).toBe(200);
+  const copies = await Promise.all((await sessionKeys(t)).map(async (key) => [key, (await t.app.redis.get(key)) ?? ''] as const));
+  const [key, copy] = copies.find(([, text]) => text.includes(me.wallet)) ?? ['', ''];
+  expect((await me.fetch('/auth/logout', { method: 'POST' })).status).toBe(200);
+  // The replica became the primary before it had received the marks. Its replication id differs from the id in the copy.
+  await t.app.redis.set(key, copy.replace(/^\w+/, 'f'.repeat(40)));
+  await t.app.redis.unlink(markKeyOf(key));
+  for (const at of [t, other]) expect(await statusOf(at, me.cookie)).toBe(401);
 });
 
 test('a session in Redis expires within ten minutes, and the mark of its end stays longer', async () => {
   const me = await signIn(t);
-  await t.app.redis.unlink(await sessionKeys(t));
+  await loseSessions(t);
   await me.fetch('/me');
   const [key = ''] = await sessionKeys(t);
   expect(await t.app.redis.pttl(key)).toBeGreaterThan(590_000);
   expect(await t.app.redis.pttl(key)).toBeLessThanOrEqual(600_000);
   await me.fetch('/auth/logout', { method: 'POST' });
-  expect(await t.app.redis.pttl(key)).toBeGreaterThan(600_000);
+  expect(await t.app.redis.pttl(markKeyOf(key))).toBeGreaterThan(600_000);
 });
 
 test('endSessions ends all sessions of a wallet', async () => {
@@ -168,4 +182,33 @@ test('endSessions ends all sessions of a wallet', async () => {
   await endSessions(t.app, wallet.address);
   for (const session of sessions) expect(await statusOf(other, session.cookie)).toBe(401);
   expect(await statusOf(other, bystander.cookie)).toBe(200);
+});
+
+test('a sign-in ends the oldest sessions of a wallet that has more than 100, in all processes', async () => {
+  const wallet = createWallet();
+  const { cookie } = await signIn(t, wallet);
+  expect(await statusOf(other, cookie)).toBe(200);
+  await sql(
+    t.app,
+    `insert into sessions (key, wallet, created_at, extended_at, expires_at)
+     select sha256(n::text::bytea), $1, app_now() + interval '1 second', app_now() + interval '1 second', app_now() + interval '1 hour' from generate_series(1, 120) n`,
+    [wallet.address],
+  );
+  await t.clock.set(new Date(t.clock.now().getTime() + 2_000));
+  const newest = await signIn(t, wallet);
+  expect(await sql(t.app, 'select count(*)::int as n from sessions where wallet = $1', [wallet.address])).toEqual([{ n: MAX_SESSIONS }]);
+  expect([await statusOf(other, cookie), await statusOf(other, newest.cookie)]).toEqual([401, 200]);
+});
+
+test('a wallet signs in at most 60 times a minute, and false proofs of strangers do not count', async () => {
+  const wallet = createWallet();
+  const verify = async (signer = wallet) => {
+    const message = signInText(await requestNonce(t), wallet.address);
+    const signature = Buffer.from(signer.sign(Buffer.from(message))).toString('base64');
+    return await send(t, '/auth/verify', { json: { publicKey: wallet.address, message, signature } });
+  };
+  const stranger = createWallet();
+  for (let i = 0; i < 61; i++) expect((await verify(stranger)).status).toBe(401);
+  const statuses = await Promise.all(Array.from({ length: 62 }, async () => (await verify()).status));
+  expect(statuses.filter((status) => status === 429)).toHaveLength(2);
 });

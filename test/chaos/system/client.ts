@@ -12,8 +12,11 @@ const RESPONSE_TIMEOUT_MS = 25_000;
 const DISCONNECT_PROBABILITY = 0.1;
 /** Maximum time until that disconnect, ms. */
 const MAX_DISCONNECT_MS = 60;
-/** Statuses after which a client retries; 0 is a lost connection. */
-const RETRYABLE = new Set([0, 429, 502, 503, 504]);
+/**
+ * Statuses after which a client retries; 0 is a lost connection. 408: when a stopped process continues, its timer for the headers of a request fires before
+ * the process reads the headers that arrived meanwhile. The request was not processed, so the client sends it again.
+ */
+const RETRYABLE = new Set([0, 408, 429, 502, 503, 504]);
 
 export interface ClientResponse<T> {
   readonly status: number;
@@ -53,6 +56,8 @@ export class Client {
       const { status, headers } = answer;
       const retryAfter = Number(headers.get('Retry-After') ?? 0);
       if (!RETRYABLE.has(status) && !(status === 409 && headers.has('Retry-After'))) return answer;
+      // The quota of a day ends after the run, so the caller decides about the answer.
+      if (status === 429 && retryAfter * 1_000 > RETRY_LIMIT_MS) return answer;
       if (performance.now() > end) {
         this.#ledger.violations.push(`${path} still fails after two minutes: ${status} ${JSON.stringify(answer.body)}`);
         throw new RequestAbandoned(`${path} still fails after two minutes`);
@@ -77,13 +82,13 @@ export class Client {
     }
     const { status } = answer;
     this.#ledger.statuses.set(status, (this.#ledger.statuses.get(status) ?? 0) + 1);
-    if (status >= 500 && !RETRYABLE.has(status)) this.#ledger.violations.push(`${path} answered ${status} ${JSON.stringify(answer.body)}`);
+    if (status >= 500 && !RETRYABLE.has(status)) this.reportViolation(path, answer);
     return answer;
   }
 
   /** Records an unexpected response as a failure of the run. */
-  reportViolation(path: string, { status, body }: ClientResponse<unknown>): void {
-    this.#ledger.violations.push(`${path} answered ${status} ${JSON.stringify(body)}`);
+  reportViolation(path: string, { status, body, headers }: ClientResponse<unknown>): void {
+    this.#ledger.violations.push(`${path} answered ${status} ${JSON.stringify(body)} (request ${headers.get('X-Request-Id')})`);
   }
 
   /** Signs in. After a lost connection it starts again with a new nonce. */

@@ -1,12 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { primaryClient } from '#platform/db/pipelined-client.ts';
+import { serverUrls } from '#platform/db/servers.ts';
 
 /** Reads the database of the system. Connection errors do not end the process, because PostgreSQL may be down. */
 export class Database {
   readonly #pool: pg.Pool;
 
   constructor(connectionString: string) {
-    this.#pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 5_000, options: '-c application_name=chaos' });
+    this.#pool = new pg.Pool({
+      connectionString: serverUrls(connectionString)[0],
+      Client: primaryClient(connectionString),
+      max: 2,
+      connectionTimeoutMillis: 5_000,
+      options: '-c application_name=chaos',
+    });
     this.#pool.on('error', () => undefined);
   }
 

@@ -91,6 +91,8 @@ export class FaultInjector {
         await postgres.kill();
         await sleep(fault.downMs);
         return await postgres.restart();
+      case 'switchover':
+        return await postgres.switchover?.();
       case 'localnet':
         await localnet?.kill();
         await sleep(fault.downMs);
@@ -194,7 +196,7 @@ function queueOf(fault: ChaosFault): string {
   if ('role' in fault) return `${fault.role}-${fault.index + 1}`;
   if (fault.kind === 'rpc') return `rpc-${fault.fault.kind}-${fault.fault.node}`;
   if (fault.kind === 'stale' || fault.kind === 'limit' || fault.kind === 'purge') return `${fault.kind}-${fault.node}`;
-  if (fault.kind === 'stall' || fault.kind === 'commits') return 'postgres';
+  if (fault.kind === 'stall' || fault.kind === 'commits' || fault.kind === 'switchover') return 'postgres';
   return fault.kind === 'cut' ? `cut-${fault.what}` : fault.kind;
 }
 

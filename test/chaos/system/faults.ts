@@ -11,6 +11,7 @@ export type ChaosFault =
   | { readonly kind: 'freeze'; readonly role: 'api' | 'worker'; readonly index: number; readonly downMs: number }
   | { readonly kind: 'redis'; readonly empty: boolean; readonly downMs: number }
   | { readonly kind: 'postgres' | 'localnet'; readonly downMs: number }
+  | { readonly kind: 'switchover' }
   | { readonly kind: 'cut'; readonly what: 'postgres' | 'redis' }
   | { readonly kind: 'stall'; readonly table: string; readonly forMs: number }
   | { readonly kind: 'commits'; readonly share: number; readonly forMs: number }
@@ -84,6 +85,13 @@ const SYSTEM_DECK: readonly DrawFault[] = [
   (r, p) => ({ kind: 'beacon', forMs: r.between(500, p.downMs) }),
 ];
 
+/** A loss of the primary of PostgreSQL, then a switchover back, and half a minute without faults. */
+export const failovers: readonly PlannedFault[] = [
+  { afterMs: 6_000, fault: { kind: 'postgres', downMs: 0 } },
+  { afterMs: 0, fault: { kind: 'switchover' } },
+  { afterMs: 45_000, fault: { kind: 'cut', what: 'postgres' } },
+];
+
 /** Yields the faults of a run, without end. Each fault of the deck is used once before any is repeated. */
 export function* faultsOf(random: Random, plan: FaultPlan, deck: readonly DrawFault[] = SYSTEM_DECK): Generator<PlannedFault, never> {
   for (;;) for (const draw of random.shuffled(deck)) yield { afterMs: random.between(0, plan.quietMs), fault: draw(random, plan) };
@@ -100,6 +108,8 @@ export function describeFault(fault: ChaosFault): string {
       return `Redis killed for ${fault.downMs} ms, ${fault.empty ? 'with loss of its data' : 'without loss of its data'}`;
     case 'postgres':
       return `PostgreSQL crashed for ${fault.downMs} ms`;
+    case 'switchover':
+      return 'the standby of PostgreSQL becomes the primary';
     case 'localnet':
       return `localnet killed for ${fault.downMs} ms`;
     case 'cut':

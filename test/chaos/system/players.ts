@@ -161,6 +161,9 @@ async function deliver(client: Client, { ledger, bridgeSecret }: LoadContext): P
   ledger.confirmed.deliveries.push({ id, messageId });
 }
 
+/** Players whose task waits for the balance of their wallet. The service completes it without a further request. */
+const waitingForBalance = new WeakSet<Client>();
+
 async function task(client: Client, { ledger }: LoadContext): Promise<void> {
   const { tasks } = ledger.confirmed;
   if (tasks.some(({ wallet }) => wallet === client.wallet)) return;
@@ -168,6 +171,9 @@ async function task(client: Client, { ledger }: LoadContext): Promise<void> {
   const answer = await client.request<{ pointsAwarded: number }>(path, { json: { taskId: TASK }, headers: newKey() });
   // 400: the wallet has not played, or its play is not counted yet.
   if (answer.status === 200) tasks.push({ wallet: client.wallet, taskId: TASK, points: answer.body.pointsAwarded });
+  // 202: no RPC node says which balance the wallet has, because of a fault. 409: the task was completed after such an answer.
+  else if (answer.status === 202) waitingForBalance.add(client);
+  else if (answer.status === 409 && waitingForBalance.has(client)) return;
   else if (answer.status !== 400) client.reportViolation(path, answer);
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { findPrimary } from '#platform/db/servers.ts';
 
 /** Tables whose inserts precede a response to a client. A commit with such an insert may be made to fail. */
 const COMMITTED = ['plays', 'scores', 'chat_messages', 'entries', 'tickets', 'claims', 'clips', 'sessions', 'webhook_deliveries', 'outbox'];
@@ -48,8 +49,8 @@ export const cutPostgres = (url: string): Promise<void> =>
       )),
   );
 
-async function connected(connectionString: string, work: (db: pg.Client) => Promise<void>): Promise<void> {
-  const db = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
+async function connected(url: string, work: (db: pg.Client) => Promise<void>): Promise<void> {
+  const db = new pg.Client({ connectionString: await findPrimary(url), connectionTimeoutMillis: 2_000 });
   db.on('error', () => undefined);
   try {
     await db.connect();

@@ -5,14 +5,16 @@ import { contradictions } from '#test/support/invariants.ts';
 import { addressOfKey } from '#test/support/solana/chain.ts';
 import { audit } from './audit.ts';
 import { balanceFailures } from './balances.ts';
+import { FailureCauses } from './causes.ts';
 import { Client, newKey } from './client.ts';
 import { confirmationFailures, duplicateRows, responseFailures } from './confirmation-checks.ts';
 import { newRunRecord, summary } from './confirmed.ts';
 import { Database, OutboxReader } from './database.ts';
 import { FaultInjector } from './fault-injector.ts';
-import { faultsOf } from './faults.ts';
+import { failovers, faultsOf } from './faults.ts';
 import { Listener } from './listener.ts';
-import { createContent, runChatRounds, runEpochs, runTicketRounds } from './operators.ts';
+import { adminRequest, createContent, runChatRounds, runEpochs, runTicketRounds } from './operators.ts';
+import { Outages } from './outages.ts';
 import { type LoadContext, playUntilOver, runBattles } from './players.ts';
 import { prepareCommits } from './postgres-faults.ts';
 import { randomOf } from './random.ts';
@@ -25,6 +27,8 @@ const APIS = 2;
 const WORKERS = 2;
 const LEAD_SEC = 4;
 const FUNDED_USDC = 100;
+/** Maximum time after a failover of PostgreSQL until an API process is ready again, ms. */
+const MAX_OUTAGE_MS = 30_000;
 
 /** The parameters of a run. */
 export interface RunOptions {
@@ -40,6 +44,8 @@ export interface RunOptions {
   readonly settleMs: number;
   /** Number of rounds per kind to verify with bin/verify-round. The audit recomputes all rounds. */
   readonly verified: number;
+  /** Runs PostgreSQL with a standby under Patroni, and fails it over in place of random faults. */
+  readonly failsOver?: boolean;
   /** Prints each fault and the results. */
   readonly print: (line: string) => void;
 }
@@ -59,11 +65,14 @@ export interface ChaosResult {
  */
 export async function runChaos(options: RunOptions): Promise<ChaosResult> {
   const bridgeSecret = createSecret();
+  const causes = new FailureCauses();
   const system = await startSystem({
+    onLine: (name, line) => causes.read(name, line),
     apis: APIS,
     workers: WORKERS,
     // A confirmed write must survive a crash of PostgreSQL.
     durable: true,
+    patroni: options.failsOver ?? false,
     durableRedis: true,
     localnet: { slotMs: 20, finalizedAfter: 8, beaconMs: 1_000 },
     env: {
@@ -73,7 +82,8 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
     },
   });
   try {
-    return await runOn(system, bridgeSecret, options);
+    const { failures, log } = await runOn(system, bridgeSecret, options);
+    return { failures: failures.map((failure) => causes.explain(failure)), log };
   } finally {
     await system.stop();
   }
@@ -82,7 +92,7 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
 async function runOn(
   system: System,
   bridgeSecret: string,
-  { seed, forMs, players, quietMs, downMs, settleMs, verified, print }: RunOptions,
+  { seed, forMs, players, quietMs, downMs, settleMs, verified, failsOver = false, print }: RunOptions,
 ): Promise<ChaosResult> {
   const random = randomOf(seed);
   const ledger = newRunRecord();
@@ -109,6 +119,7 @@ async function runOn(
   const listeners = [...clients, operator].map((client) => new Listener(client, random.fork(`listener ${client === operator}`), client !== operator));
   let late: Listener[] = [];
   const injector = new FaultInjector(system, print);
+  const outages = new Outages(urls);
   const all = [operator, ...clients, ...rivals];
   for (const [i, client] of all.entries()) client.unstable = random.fork(`trouble ${i}`);
   const actors = [
@@ -130,8 +141,8 @@ async function runOn(
     let broken = false;
     working.catch(() => (broken = true));
     await injector.inject(
-      faultsOf(random.fork('faults'), { apis: APIS, workers: WORKERS, quietMs, downMs }),
-      () => broken || performance.now() > end,
+      failsOver ? failovers : faultsOf(random.fork('faults'), { apis: APIS, workers: WORKERS, quietMs, downMs }),
+      () => broken || (!failsOver && performance.now() > end),
     );
     load.over = true;
     for (const client of all) client.unstable = null;
@@ -139,7 +150,8 @@ async function runOn(
     await working;
     print(summary(ledger));
 
-    const failures = [...(await settle(system, database, settleMs))];
+    const failures = [...(await settle(system, database, settleMs, failsOver ? () => reconcile(operator) : undefined))];
+    print(`an API process was not ready for ${Math.round(outages.longest)} ms at most`);
     print(`no work pending after ${((performance.now() - end) / 1_000).toFixed(1)} s`);
     late = listeners.flatMap((listener) => listener.resumed());
     failures.push(...(await finalMessageFailures(operator, [...listeners, ...late])));
@@ -154,6 +166,7 @@ async function runOn(
     failures.push(
       ...violations,
       ...injector.violations,
+      ...(failsOver ? outages.longerThan(MAX_OUTAGE_MS) : []),
       ...streamFailures(listeners, events, injector.redisKills),
       ...streamFailures(late, events, 1),
     );
@@ -172,10 +185,17 @@ async function runOn(
     load.over = true;
     await Promise.all([...listeners, ...late].map((listener) => listener.stop()));
     await injector.stop();
+    await outages.stop();
     await Promise.allSettled(actors);
     await outbox.finish().catch(() => undefined);
     await database.close();
   }
+}
+
+/** Lets a worker compare the database with the chain at once. After a failover, payouts and roots are paused until this comparison. */
+async function reconcile(operator: Client): Promise<void> {
+  await adminRequest(operator, '/admin/payouts/resume', { json: { acknowledge: [] } });
+  await sleep(1_000);
 }
 
 const DELIVERY_TIMEOUT_MS = 60_000;

@@ -23,13 +23,15 @@ const RETRY_NOW = `update chain_transactions set next_at = app_now() where state
 
 /**
  * Waits until no work is pending.
+ * @param onWait called before each look at the pending work
  * @returns one sentence per kind of work that is still pending after `withinMs`
  */
-export async function settle(system: System, database: Database, withinMs: number): Promise<string[]> {
+export async function settle(system: System, database: Database, withinMs: number, onWait = async () => {}): Promise<string[]> {
   const end = performance.now() + withinMs;
   const busy = new Set<string>(QUEUES);
   let left: string[] = [];
   do {
+    await onWait();
     await database.rows(RETRY_NOW);
     left = await pendingWork(database);
     await removeIdleQueues(system, busy);

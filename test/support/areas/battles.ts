@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { processScores } from '#areas/arcade';
 import type { AdmitScores } from '#areas/arcade/scores/activities.ts';
 import type { ScoreOutcome } from '#areas/arcade/scores/schemas.ts';
@@ -8,8 +7,10 @@ import { BattleTerms } from '#areas/battles/schemas.ts';
 import { createBattle, joinBattle, startBattle } from '#areas/battles/seats.ts';
 import { type Consumer, consumeActivities, ensurePlayer } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
+import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
+import { NEW_ID } from '../database.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
 import { randomWallet } from './epochs.ts';
@@ -69,7 +70,7 @@ export async function readSeats(app: App, id: string): Promise<(number | null)[]
 
 /** Returns a submission with defaults for the fields that a test does not set. */
 export const submission = (app: App, s: Pick<Submission, 'wallet' | 'score'> & Partial<Submission>): Submission => ({
-  ...{ id: randomUUID(), gameId: GAME, playId: null, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
+  ...{ id: newId(), gameId: GAME, playId: null, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
   ...{ at: app.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
   ...s,
 });
@@ -92,7 +93,7 @@ export async function score(app: App, wallet: string, battleId: string, value: n
 export async function insertPlay(app: App, wallet: string, ageSec: number): Promise<string> {
   const [play] = await sql<{ id: string }>(
     app,
-    `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - make_interval(secs => $3)) returning id`,
+    `insert into plays (id, wallet, game_id, started_at) values (${NEW_ID}, $1, $2, app_now() - make_interval(secs => $3)) returning id`,
     [wallet, STRICT_GAME, ageSec],
   );
   return play?.id ?? '';

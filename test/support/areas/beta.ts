@@ -1,5 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { processScores } from '#areas/arcade';
+import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import type { SignedIn } from '../wallet.ts';
 import { sql } from './boards.ts';
@@ -7,7 +8,7 @@ import { sql } from './boards.ts';
 /** Records scores of a wallet in games without verification, in one batch. @returns their ids */
 export async function recordScores(app: App, wallet: string, scores: readonly { gameId: string; score: number }[]): Promise<string[]> {
   const submissions = scores.map(({ gameId, score }) => ({
-    id: randomUUID(),
+    id: newId(),
     wallet,
     gameId,
     score,

@@ -2,19 +2,21 @@ import { randomUUID } from 'node:crypto';
 import {
   appendPoints,
   applyToBoard,
+  type BoardStanding,
   boardKeys,
   gameBoard,
   LEDGER_CAUSES,
   type LedgerEntry,
   openDay,
   raiseBests,
-  type StandingRow,
   scheduleRefresh,
 } from '#areas/points';
+import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { asOwner } from '../database.ts';
+import { deleteKeys } from '../redis-keys.ts';
 
 const insertGame = statement('test_insert_game', `insert into games (id, version, definition) values ($1, 1, $2) on conflict (id) do nothing`);
 
@@ -34,7 +36,7 @@ export async function createGame(app: App, id: string): Promise<void> {
 /** How a write reaches the boards in Redis: `apply` = after the commit, like a score; `refresh` = by the refresh job. */
 export type BoardUpdate = 'apply' | 'refresh';
 
-async function write(app: App, way: BoardUpdate, work: (tx: Tx) => Promise<{ rows: StandingRow[]; day: number }>): Promise<number> {
+async function write(app: App, way: BoardUpdate, work: (tx: Tx) => Promise<{ rows: BoardStanding[]; day: number }>): Promise<number> {
   const { rows, day } = await app.tx(async (tx) => {
     const written = await work(tx);
     if (way === 'refresh') await scheduleRefresh(tx, written.rows);
@@ -74,7 +76,7 @@ export function scoreBest(
   const { wallet, gameId, value, mode = 'regular' } = score;
   return write(app, way, async (tx) => {
     const open = await openDay(tx);
-    await tx.query(insertScore, [randomUUID(), wallet, gameId, value, mode, open.day, open.at.toISOString()]);
+    await tx.query(insertScore, [newId(), wallet, gameId, value, mode, open.day, open.at.toISOString()]);
     return { rows: await raiseBests(tx, open.day, [{ board: gameBoard(gameId), mode, wallet, value }]), day: open.day };
   });
 }
@@ -87,8 +89,7 @@ export function sql<Row>(app: App, text: string, values: readonly unknown[] = []
 
 /** Deletes all boards from Redis (`all`), or only the marks that they are complete (`ready`). */
 export async function loseBoards(app: App, what: 'all' | 'ready'): Promise<void> {
-  const keys = await app.redis.keys(`*${app.config.redis.prefix}:board:*${what === 'ready' ? ':complete' : ''}`);
-  if (keys.length > 0) await app.redis.unlink(...keys);
+  await deleteKeys(app.redis, `*${app.config.redis.prefix}:board:*${what === 'ready' ? ':complete' : ''}`);
 }
 
 /** Reads the run id under which a board was completed; null for an incomplete board. */

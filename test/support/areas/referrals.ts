@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import { processScores } from '#areas/arcade';
 import { voidScore } from '#areas/arcade/scores/decide.ts';
 import { type ActivityEvent, appendPoints, ensurePlayer, openDay, scheduleRefresh } from '#areas/points';
 import { referralConsumer } from '#areas/referrals';
 import { bindWallet } from '#areas/referrals/bind.ts';
 import { findOrCreateLink } from '#areas/referrals/links.ts';
+import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
-import { becomeOwner } from '../database.ts';
+import { becomeOwner, NEW_ID } from '../database.ts';
 import { registerGame, TEST_GAME } from './arcade.ts';
 import { sql } from './boards.ts';
 import { randomWallet } from './epochs.ts';
@@ -45,7 +45,7 @@ export async function makeReferrals(app: App, n: number): Promise<[string, ...st
 
 const insertPlay = statement<{ id: string }>(
   'test_insert_play',
-  `insert into plays (id, wallet, game_id, started_at) values (gen_random_uuid(), $1, $2, app_now() - interval '1 minute') returning id`,
+  `insert into plays (id, wallet, game_id, started_at) values (${NEW_ID}, $1, $2, app_now() - interval '1 minute') returning id`,
 );
 
 /** Records a score of a wallet, as the workers do. */
@@ -53,7 +53,7 @@ export async function score(t: TestApp, wallet: string, gameId: string, value: n
   const play = gameId === FREE ? null : ((await t.app.tx((tx) => tx.query(insertPlay, [wallet, gameId])))[0]?.id ?? null);
   const submission = {
     ...{
-      id: randomUUID(),
+      id: newId(),
       wallet,
       gameId,
       score: value,

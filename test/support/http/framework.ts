@@ -7,6 +7,7 @@ import { openContext } from '#context';
 import type { App } from '#platform/app.ts';
 import type { AnyRoute } from '#platform/http/route.ts';
 import { createDatabase, testRedisUrl } from '../database.ts';
+import { deleteKeys } from '../redis-keys.ts';
 import { recordSuccesses } from './successes.ts';
 
 /** Tokens of a test server: an admin token with every scope, one with the scope content, and an internal token. */
@@ -57,8 +58,7 @@ export async function startTestServer(routes?: readonly AnyRoute[], options: { e
       server.closeAllConnections();
       await closed;
       if (app.redis.status === 'ready') {
-        const keys = await app.redis.keys(`*${config.redis.prefix}*`);
-        if (keys.length > 0) await app.redis.unlink(...keys);
+        await deleteKeys(app.redis, `*${config.redis.prefix}*`);
       }
       await app.close();
       await database?.drop();

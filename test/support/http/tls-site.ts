@@ -14,7 +14,7 @@ const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const utcTime = (ms: number) => der(0x17, Buffer.from(`${new Date(ms).toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`));
 
 /** Creates a self-signed certificate of one day for tests. Clients must be told to ignore that no authority signed it. */
-function createCertificate(): { key: string; cert: string } {
+export function createCertificate(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ format: 'der', type: 'spki' });
   const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));

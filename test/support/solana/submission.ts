@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Keypair, NONCE_ACCOUNT_LENGTH, NonceAccount, PublicKey, SystemProgram, Transaction } from '@solana/web3.js';
-import type { App } from '#platform/app.ts';
+import { type App, AppStates } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import {
@@ -191,8 +191,15 @@ export function killableApp(app: App, at: number, when: 'before' | 'after'): Kil
   const tx: App['tx'] = (work) => step(() => app.tx((inner) => work(within(inner))));
   const within = (inner: Tx): Tx => ({ ...inner, query: (statement, values) => step(() => inner.query(statement, values)) });
   const chain = Object.create(app.chain, { node: { value: stepping(app.chain.node) } });
+  // Work that several jobs of an application share must also stop, so this application has batchers and caches of its own.
+  const states = new AppStates();
+  const killable: App = {
+    ...app,
+    ...{ tx, db: stepping(app.db), queues: { ...app.queues, add: (jobs) => step(() => app.queues.add(jobs)) }, chain },
+    state: (slot) => states.get(killable, slot),
+  };
   return {
-    app: { ...app, tx, db: stepping(app.db), queues: { ...app.queues, add: (jobs) => step(() => app.queues.add(jobs)) }, chain },
+    app: killable,
     get operations() {
       return operations;
     },

@@ -17,5 +17,5 @@ export const NEVER_NULL: Readonly<Record<string, string>> = {
   'list_open_chat_rounds.title': 'A chat round has a title (check of the table rounds).',
   'select_winners.matches': 'A winner of a chat round has a number of matches (src/areas/lottery/lifecycle).',
   'commit_epochs.leaves': 'A computed epoch has leaves.',
-  'select_claim_to_compose.leaves': 'An epoch with claims has leaves.',
+  'select_claims_to_compose.leaves': 'An epoch with claims has leaves.',
 };

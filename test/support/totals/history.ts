@@ -5,6 +5,7 @@ import { registerGame, TEST_GAME } from '../areas/arcade.ts';
 import { randomGenerator } from '../areas/board-model.ts';
 import { loseBoards } from '../areas/boards.ts';
 import { makeQuest } from '../areas/quests.ts';
+import { deleteKeys } from '../redis-keys.ts';
 import { adoptQuestRows, close, settle } from './jobs.ts';
 import { Model } from './model.ts';
 import { QUESTS } from './quests.ts';
@@ -251,8 +252,7 @@ export class History {
   /** Deletes all data of the application from Redis. */
   async resetRedis(): Promise<void> {
     const { redis, config } = this.t.app;
-    const keys = await redis.keys(`*${config.redis.prefix}*`);
-    if (keys.length > 0) await redis.unlink(...keys);
+    await deleteKeys(redis, `*${config.redis.prefix}*`);
     await handlers.detectLostBoards(this.t.app, {});
   }
 

@@ -154,8 +154,7 @@ test('the message of bin/doctor has the documented bytes and can never be a tran
 
 describe('the example signers', () => {
   const programs = SYSTEM;
-  const transfer = () =>
-    buildTransaction(key.publicKey, [transferLamports(key.publicKey, other.publicKey, 5n)], other.publicKey.toBase58()).message.serialize();
+  const transfer = () => buildTransaction(key.publicKey, [transferLamports(key.publicKey, other.publicKey, 5n)], other.publicKey.toBase58()).message;
   const fileSigner = (...args: string[]) => commandKey(process.execPath, [exampleOf('file-signer.ts'), ...args]);
   const keyFile = () => {
     const file = join(folder, 'treasury.json');

@@ -33,7 +33,10 @@ const stateOf = async (id: string) => (await sql<{ state: string }>(t.app, 'sele
 
 test('while a worker signs a transaction, another worker neither signs it nor waits', async () => {
   const signed: string[] = [];
-  const type: TransactionType = { ...transferType('two workers'), signed: async (_tx, { signature }) => void signed.push(signature) };
+  const type: TransactionType = {
+    ...transferType('two workers'),
+    signed: async (_tx, attempts) => void signed.push(...attempts.map(({ signature }) => signature)),
+  };
   const types = new Map([[type.name, type]]);
   const id = await submitPayment(type);
   let second: unknown;

@@ -34,10 +34,10 @@ test('writes of the signed hook commit with the attempt, and an error of the hoo
   let rejects = true;
   const plain = transferType('signed');
   const type: typeof plain = Object.assign(plain, {
-    async signed(_tx, { subject, signature, draft }) {
+    async signed(_tx, attempts) {
       if (rejects) throw fail(409, 'not now');
-      signed.push(signature);
-      expect([subject, draft.feePayer]).toEqual([payment, 'feePayer']);
+      signed.push(...attempts.map(({ signature }) => signature));
+      expect(attempts.map(({ subject, draft }) => [subject, draft.feePayer])).toEqual([[payment, 'feePayer']]);
     },
   } satisfies Pick<TransactionType, 'signed'>);
   const payment = newPayment();

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const POLL_MS = 200;
+const TIMEOUT_MS = 2_000;
+
+/** Measures how long API processes are not ready. */
+export class Outages {
+  readonly #longest = new Map<string, number>();
+  readonly #watching: Promise<unknown>;
+  #over = false;
+
+  constructor(urls: readonly string[]) {
+    this.#watching = Promise.all(urls.map((url) => this.#watch(url)));
+  }
+
+  /** Returns one sentence per API process that was not ready for a longer time. */
+  longerThan(ms: number): string[] {
+    return [...this.#longest].filter(([, longest]) => longest > ms).map(([url, longest]) => `${url} was not ready for ${Math.round(longest)} ms`);
+  }
+
+  /** The longest time that an API process was not ready, ms. */
+  get longest(): number {
+    return Math.max(0, ...this.#longest.values());
+  }
+
+  async stop(): Promise<void> {
+    this.#over = true;
+    await this.#watching;
+  }
+
+  async #watch(url: string): Promise<void> {
+    for (let readyAt = performance.now(); !this.#over; await sleep(POLL_MS)) {
+      const isReady = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      this.#longest.set(url, Math.max(this.#longest.get(url) ?? 0, performance.now() - readyAt));
+      if (isReady) readyAt = performance.now();
+    }
+  }
+}
