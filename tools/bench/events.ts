@@ -3,6 +3,7 @@ import { notification } from '#areas/social/events.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { startSystem } from '#dev/stack/system.ts';
+import type { App } from '#platform/app.ts';
 import { openFileLimit } from '#platform/events/open-files.ts';
 import { secondsOf } from './support/cpu.ts';
 import { percentiles } from './support/load.ts';
@@ -14,16 +15,21 @@ import { mark, type Report, startSubscribers } from './support/subscribers.ts';
 /**
  * This benchmark measures the event stream with thousands of subscribers on one API process: memory per subscriber, delay from the commit of an event
  * to its delivery, and lost events while connections are cut and the API process is replaced. It compares the stream with a minimal node:http server
- * and with nchan, a module of nginx. One worker, PostgreSQL, Redis, all subscribers and the senders share one machine.
+ * and with nchan, a module of nginx. Then it measures the delivery by two API processes, each with half of the subscribers. One worker, PostgreSQL, Redis,
+ * all subscribers and the senders share one machine.
  */
 
 /** Numbers of subscribers to measure. With ten subscribers, almost all of the delay comes from the commit, the publication and the stream. */
-const SUBSCRIBERS = (process.env.BENCH_SUBSCRIBERS ?? '10,5000,10000').split(',').map(Number);
+const SUBSCRIBERS = numbers(process.env.BENCH_SUBSCRIBERS ?? '10,5000,10000');
 const RATES = (process.env.BENCH_RATES ?? '2,100').split(',').map(Number);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
+/** Numbers of subscribers to measure on two API processes, and the maximum p99 of each, ms. A second process of subscribers serves the second API process. */
+const ON_TWO = numbers(process.env.BENCH_SUBSCRIBERS_ON_TWO ?? '10000,20000');
+const TARGETS_ON_TWO: Readonly<Record<number, number>> = { 10000: 200 };
 const KILLS_PER_SEC = 200;
-const TARGET = { kb: 20, p99: 200 };
+const TARGET = { kb: 20, p99: 300 };
 const OURS = 'coinop';
+const STREAM_PATH = '/events?categories=system';
 const SETTLE_MS = 1_500;
 /**
  * Number of connections that are opened and closed before memory is measured. Later connections reuse the memory of these connections, so the result
@@ -42,6 +48,10 @@ for (const count of SUBSCRIBERS.filter((one) => !possible.includes(one))) {
   reportUnavailable(`${count} subscribers`, `the file limit is ${openFileLimit()}; run ulimit -n ${needed(count)}`);
 }
 const maxSubscribers = Math.max(...possible);
+const possibleOnTwo = ON_TWO.filter((count) => openFileLimit() >= needed(count / 2));
+for (const count of ON_TWO.filter((one) => !possibleOnTwo.includes(one))) {
+  reportUnavailable(`${count} subscribers on two processes`, `the file limit is ${openFileLimit()}; run ulimit -n ${needed(count / 2)}`);
+}
 /** Values measured for our service, by name of the measurement. The values of other servers are compared with these values. */
 const ours = new Map<string, number>();
 
@@ -51,6 +61,7 @@ try {
     await measurePeer(startBareStream);
     await measurePeer(startNchan);
   }
+  if (possibleOnTwo.length > 0) await measureTwo();
 } finally {
   subscribers.stop();
 }
@@ -66,6 +77,11 @@ async function measurePeer(start: () => Promise<Streamer | string>): Promise<voi
   }
 }
 
+/** Parses a list of numbers; an empty text is an empty list. */
+function numbers(text: string): number[] {
+  return text.split(',').filter(Boolean).map(Number);
+}
+
 async function measureOurs(): Promise<void> {
   const system = await startSystem({ durable: true, env: { NODE_OPTIONS: COLLECTOR_OPTIONS } });
   const sender = await openContext(readConfig({ ...system.env }), 'bench');
@@ -73,17 +89,10 @@ async function measureOurs(): Promise<void> {
   const streamer: Streamer = {
     name: OURS,
     port: Number(new URL(system.urls[0] ?? '').port),
-    path: '/events?categories=system',
+    path: STREAM_PATH,
     pid,
     bytes: () => collectedBytes(pid()),
-    // Sends all texts in one transaction, so that the events keep the order of the texts.
-    publish: (texts) =>
-      sender.tx(async (tx) =>
-        tx.emitAll(
-          notification,
-          texts.map((text) => ({ text })),
-        ),
-      ),
+    publish: publisherOf(sender),
     stop: async () => undefined,
   };
   try {
@@ -112,6 +121,53 @@ async function measureOurs(): Promise<void> {
     report(`${what}: behind at the end`, seq - lowestSeq, 'events', { atMost: 0 });
     await subscribers.send({ do: 'close' });
   } finally {
+    await sender.close();
+    await system.stop();
+  }
+}
+
+/** Returns a function that sends all texts in one transaction, so that the events keep the order of the texts. */
+function publisherOf(sender: App): Streamer['publish'] {
+  return (texts) =>
+    sender.tx(async (tx) =>
+      tx.emitAll(
+        notification,
+        texts.map((text) => ({ text })),
+      ),
+    );
+}
+
+/** Measures the delivery by two API processes, each with half of the subscribers. The latencies are those of the slower half. */
+async function measureTwo(): Promise<void> {
+  const system = await startSystem({ apis: 2, durable: true });
+  const sender = await openContext(readConfig({ ...system.env }), 'bench');
+  const halves = [subscribers, startSubscribers()];
+  const perSec = Math.max(...RATES);
+  try {
+    for (const count of possibleOnTwo) {
+      await Promise.all(
+        halves.map((half, i) => half.send({ do: 'open', port: Number(new URL(system.urls[i] ?? '').port), path: STREAM_PATH, count: count / 2 })),
+      );
+      await sleep(SETTLE_MS);
+      for (const half of halves) await half.send({ do: 'begin', seq });
+      const cpu = () => system.apis.reduce((sum, { pid }) => sum + secondsOf(pid), 0);
+      const before = cpu();
+      await send({ publish: publisherOf(sender) }, perSec);
+      const reports = await Promise.all(halves.map((half) => untilDelivered(seq, 10_000, half)));
+      const events = reports.reduce((sum, one) => sum + one.events - one.duplicates, 0);
+      const what = `two processes, ${count} subscribers, ${perSec} events/s`;
+      const p99 = TARGETS_ON_TWO[count];
+      report(`${what}: p50`, Math.max(...reports.map((one) => one.p50)), 'ms');
+      report(`${what}: p99`, Math.max(...reports.map((one) => one.p99)), 'ms', p99 === undefined ? '' : { atMost: p99 });
+      report(`${what}: CPU per message`, (1e6 * (cpu() - before)) / events, 'µs');
+      report(`${what}: messages per read`, events / reports.reduce((sum, { chunks }) => sum + chunks, 0), '');
+      report(`${what}: not delivered`, count * perSec * SECONDS - events, '', { atMost: 0 });
+      report(`${what}: disconnected`, count - reports.reduce((sum, one) => sum + one.open, 0), '', { atMost: 0 });
+      for (const half of halves) await half.send({ do: 'close' });
+      await sleep(SETTLE_MS);
+    }
+  } finally {
+    halves[1]?.stop();
     await sender.close();
     await system.stop();
   }
@@ -160,7 +216,7 @@ async function measure(streamer: Streamer, count: number): Promise<void> {
 }
 
 /** Sends events at a steady rate. Events that are overdue are sent together. */
-async function send(streamer: Streamer, perSec: number): Promise<void> {
+async function send(streamer: Pick<Streamer, 'publish'>, perSec: number): Promise<void> {
   const began = performance.now();
   for (let sent = 0; sent < SECONDS * perSec; ) {
     const due = Math.min(SECONDS * perSec, 1 + Math.floor(((performance.now() - began) * perSec) / 1_000));
@@ -181,10 +237,10 @@ async function probe(port: number): Promise<number> {
   return percentiles(times).p99;
 }
 
-async function untilDelivered(event: number, withinMs: number): Promise<Report> {
+async function untilDelivered(event: number, withinMs: number, half = subscribers): Promise<Report> {
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const report = await subscribers.send({ do: 'report' });
+    const report = await half.send({ do: 'report' });
     if (report.lowestSeq >= event || performance.now() > deadline) return report;
     await sleep(200);
   }

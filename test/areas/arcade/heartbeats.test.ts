@@ -3,8 +3,10 @@ import { evaluateHeartbeats } from '#areas/arcade';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { allowLivePlays } from '#test/support/areas/arcade.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { FAST_TIMING, realDelay, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
 import { jsonOf } from '#test/support/http/json.ts';
+import { deleteKeys } from '#test/support/redis-keys.ts';
 import { type SignedIn, signIn } from '#test/support/wallet.ts';
 
 /** Longer than the maximum silence of a session, ms. */
@@ -57,8 +59,7 @@ const refused = { verdict: 'refused', reason: expect.any(String) };
 
 /** Deletes all keys of this application in Redis, as a restart without a dump does. */
 async function loseRedis(): Promise<void> {
-  const keys = await t.app.redis.keys(`*${t.env.REDIS_PREFIX}*`);
-  if (keys.length > 0) await t.app.redis.unlink(...keys);
+  await deleteKeys(t.app.redis, `*${t.env.REDIS_PREFIX}*`);
 }
 
 test('a session with heartbeats from start to end is unbroken', async () => {
@@ -209,6 +210,14 @@ test('after Redis lost its data, the processes with the sockets restore the sess
   await loseRedis();
   await client.play(BREAK);
   expect(await evaluate(play)).toEqual(ok);
+});
+
+test('a session whose latest heartbeats a failover lost is saved again before its next heartbeat', async () => {
+  const play = await start();
+  await (await open(play)).sendHeartbeat();
+  await t.app.redis.unlink(`${t.env.REDIS_PREFIX}:beats:${play.playId}`);
+  api.app.redis.emit('ready');
+  await retryUntilPass(async () => expect(await evaluate(play)).toEqual(ok));
 });
 
 test('a score is held if Redis lost its heartbeats', async () => {

@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { loadGames } from '#areas/arcade/games/registry.ts';
+import { startPlay } from '#areas/arcade/plays/start-play.ts';
+import { startPlays } from '#areas/arcade/plays/start-plays.ts';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
+import { choosePlayerMode } from '#areas/points';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import { jsonOf } from '#test/support/http/json.ts';
-import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
+import { createWallet, type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
 let player: SignedIn;
@@ -82,7 +87,7 @@ test('a wallet can start at most 200 plays without a score within an hour, even 
   const eager = await signIn(t);
   const fill = statement(
     'test_fill_plays',
-    `insert into plays (id, wallet, game_id, started_at) select gen_random_uuid(), $1, 'token-pusher', app_now() - interval '50 minutes' from generate_series(1, 190)`,
+    `insert into plays (id, wallet, game_id, started_at) select ${NEW_ID}, $1, 'token-pusher', app_now() - interval '50 minutes' from generate_series(1, 190)`,
   );
   await t.app.tx((tx) => tx.query(fill, [eager.wallet]));
   const answers = await Promise.all(Array.from({ length: 20 }, () => play(eager, 'gem-drop')));
@@ -98,7 +103,7 @@ test('a wallet can start at most 200 plays without a score within an hour, even 
   const use = statement(
     'test_use_play',
     `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, day, at)
-     select gen_random_uuid(), wallet, game_id, 1, id, '', 1, 1, 0, false, 'accepted', 'regular', 1, app_now() from plays where wallet = $1 limit 1`,
+     select ${NEW_ID}, wallet, game_id, 1, id, '', 1, 1, 0, false, 'accepted', 'regular', 1, app_now() from plays where wallet = $1 limit 1`,
   );
   await t.app.tx((tx) => tx.query(use, [eager.wallet]));
   expect((await play(eager, 'gem-drop')).status).toBe(201);
@@ -111,10 +116,96 @@ test('counting a wallet’s plays without a score uses index-only scans', async 
     return await tx.query(
       statement<Record<'QUERY PLAN', string>>(
         'test_explain_plays',
-        `explain select p.started_at from plays p where p.wallet = 'a' and p.started_at > (select app_now() - interval '1 hour')
-         and (select s.play_id from scores s where s.play_id = p.id) is null order by p.started_at desc limit 200`,
+        `explain select p.started_at from plays p where p.wallet = 'a' and p.id > days_before('0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', 1) and p.started_at > (select app_now() - interval '1 hour')
+         and (select s.play_id from score_plays s where s.play_id = p.id) is null order by p.started_at desc limit 200`,
       ),
     );
   });
-  expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toMatch(/Index Only Scan using plays_wallet.*Index Only Scan using scores_play/s);
+  const text = plan.map((row) => row['QUERY PLAN']).join('\n');
+  expect(text).toMatch(/Index Only Scan using plays_.* on plays_.*Index Only Scan using score_plays_.* on score_plays_/s);
+  expect(text).not.toMatch(/Seq Scan|Bitmap|Index Scan/);
+});
+
+/** Starts plays in one transaction. */
+async function startTogether(requests: readonly { wallet: string; gameId: string }[]) {
+  const games = await loadGames(t.app);
+  return await t.app.tx((tx) =>
+    startPlays(
+      tx,
+      requests.map(({ wallet, gameId }) => {
+        const game = games.get(gameId);
+        if (!game) throw new Error(`${gameId} is not registered`);
+        return { wallet, game };
+      }),
+    ),
+  );
+}
+
+const countersOf = async (gameId: string) =>
+  (
+    await t.app.db.query(
+      statement<{ plays: number; players: number }>(
+        'test_play_counters',
+        'select coalesce(sum(plays), 0)::int as plays, coalesce(sum(players), 0)::int as players from game_counters where game_id = $1',
+      ),
+      [gameId],
+    )
+  )[0];
+
+test('plays that are started in one transaction are counted one by one, and a beta play is not counted', async () => {
+  const [a, b, beta] = [createWallet().address, createWallet().address, await signIn(t)];
+  await t.app.tx((tx) => choosePlayerMode(tx, beta.wallet, 'beta'));
+  const before = await countersOf('gem-drop');
+  const outcomes = await startTogether([a, b, a, beta.wallet].map((wallet) => ({ wallet, gameId: 'gem-drop' })));
+  expect(new Set(outcomes.map((outcome) => ('playId' in outcome ? outcome.playId : null))).size).toBe(4);
+  expect(await countersOf('gem-drop')).toEqual({ plays: (before?.plays ?? 0) + 3, players: (before?.players ?? 0) + 2 });
+  expect(await count(a)).toEqual({ plays: 2, activities: 2 });
+  expect(await count(beta.wallet)).toEqual({ plays: 1, activities: 1 });
+});
+
+test('a wallet that reaches its limit of plays in a shared transaction gets 429, and the other wallets get their plays', async () => {
+  const [full, other] = [createWallet().address, createWallet().address];
+  const fill = statement(
+    'test_fill_most_plays',
+    `insert into plays (id, wallet, game_id, started_at) select ${NEW_ID}, $1, 'gem-drop', app_now() from generate_series(1, 199)`,
+  );
+  await t.app.tx((tx) => tx.query(fill, [full]));
+  const outcomes = await startTogether([full, full, other].map((wallet) => ({ wallet, gameId: 'gem-drop' })));
+  expect(outcomes.map((outcome) => ('status' in outcome ? outcome.status : 'started'))).toEqual(['started', 429, 'started']);
+  expect(await count(full)).toEqual({ plays: 200, activities: 1 });
+});
+
+test('each play of a shared transaction ends at most one play, and none is left out', async () => {
+  const wallet = createWallet().address;
+  const ids = async (times: number) =>
+    (await startTogether(Array.from({ length: times }, () => ({ wallet, gameId: 'star-raiders' })))).map((outcome) => {
+      if (!('playId' in outcome)) throw outcome;
+      return outcome;
+    });
+  const [first] = await ids(1);
+  const both = await ids(2);
+  const [last] = await ids(1);
+  expect(first?.ended).toBeNull();
+  const all = [...both, last].map((play) => play?.ended);
+  expect(new Set(all)).toEqual(new Set([first?.playId, ...both.map(({ playId }) => playId)]));
+});
+
+test('concurrent requests of a process share transactions', async () => {
+  const commits = statement<{ n: number }>('test_play_batches', `select count(distinct xmin::text)::int as n from plays where wallet = $1`);
+  const eager = await signIn(t);
+  const answers = await Promise.all(Array.from({ length: 12 }, () => play(eager, 'gem-drop')));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+  expect((await t.app.db.query(commits, [eager.wallet]))[0]?.n).toBeLessThan(12);
+});
+
+test('a play that the database rejects fails alone', async () => {
+  const games = await loadGames(t.app);
+  const game = games.get('gem-drop');
+  if (!game) throw new Error('gem-drop is not registered');
+  // PostgreSQL rejects text with NUL.
+  const requests = [createWallet().address, 'NUL\0', createWallet().address].map((wallet) => startPlay(t.app, { wallet, game }));
+  const settled = await Promise.allSettled(requests);
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  // The request of the rejected play fails with the error of the database, from which its status follows.
+  expect(settled[1]).toHaveProperty('reason.code', '22021');
 });

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { banWallet, findGame, finishBan, type Game, processScores, unbanWallet } from '#areas/arcade';
 import { decideScore, voidScore } from '#areas/arcade/scores/decide.ts';
 import { restoreScore } from '#areas/arcade/scores/restore.ts';
 import { ensurePlayer, lockPlayers } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
+import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
@@ -34,7 +34,7 @@ async function newPlayer(): Promise<string> {
 }
 
 const submissionOf = (wallet: string, gameId: string, score: number): Submission => ({
-  ...{ id: randomUUID(), wallet, gameId, score, playId: null, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
+  ...{ id: newId(), wallet, gameId, score, playId: null, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
   ...{ bodyHash: '0'.repeat(64), at: t.clock.now().toISOString() },
 });
 
@@ -47,7 +47,7 @@ async function record(wallet: string, gameId: string, score: number) {
 
 /** Records a held score. @returns its id */
 async function hold(wallet: string, score: number): Promise<string> {
-  const playId = randomUUID();
+  const playId = newId();
   await sql(t.app, `insert into plays (id, wallet, game_id, started_at) values ($1, $2, 'strict-game', app_now())`, [playId, wallet]);
   const submission = { ...submissionOf(wallet, 'strict-game', score), playId };
   const [result] = await processScores(t.app, [submission]);

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startApi } from '#test/support/api.ts';
 import { ADMIN_TOKEN, startTestApp, startWorker, type TestApp } from '#test/support/app.ts';
 import { expectConsistent, playAndScore, registerGame, requestAsAdmin, startPlay, submitScore, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
@@ -215,5 +216,27 @@ test('without a worker a score gets 503, and repeating the request records it on
     }
   } finally {
     await lonely.close();
+  }
+});
+
+test('a wallet submits at most the configured scores per minute and per day in games without verification', async () => {
+  const api = await startApi({ ...t.env, UNVERIFIED_SCORES_PER_MINUTE: '3', UNVERIFIED_SCORES_PER_DAY: '1' });
+  const strict = await startApi({ ...t.env, UNVERIFIED_SCORES_PER_MINUTE: '3' });
+  try {
+    const player = await signIn(strict);
+    const free = (at: { url: string }) => send(at, '/arcade/score', { json: { gameId: 'free-game', score: 1 }, headers: { Cookie: player.cookie } });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => free(strict)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429, 429]);
+    const refused = await free(strict);
+    expect([Number(refused.headers.get('Retry-After')), await refused.json()]).toEqual([
+      20,
+      { error: 'a wallet may submit at most 3 scores per minute in games without verification, try again later' },
+    ]);
+    // Verified games and other wallets are not affected. Each process counts for itself.
+    expect((await playAndScore(player, 'test-game', 1)).status).toBe(200);
+    expect((await submitScore(await signIn(strict), { gameId: 'free-game', score: 1 })).status).toBe(200);
+    expect([(await free(api)).status, (await free(api)).status]).toEqual([200, 429]);
+  } finally {
+    await Promise.all([api.close(), strict.close()]);
   }
 });

@@ -4,6 +4,7 @@ import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import { sendRaw } from '#test/support/http/framework.ts';
 import { FAST_TIMING, failedUpgrade, realDelay, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
 import { jsonOf } from '#test/support/http/json.ts';
@@ -68,7 +69,7 @@ test('an invalid upgrade gets an error response', async () => {
       statement(
         'test_use_up',
         `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, day, at)
-         select gen_random_uuid(), wallet, game_id, 1, id, '', 1, 1, 0, false, 'accepted', 'regular', 1, app_now() from plays where id = $1`,
+         select ${NEW_ID}, wallet, game_id, 1, id, '', 1, 1, 0, false, 'accepted', 'regular', 1, app_now() from plays where id = $1`,
       ),
       [used],
     ),

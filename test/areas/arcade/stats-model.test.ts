@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { banWallet, findGame, finishBan, processScores, unbanWallet } from '#areas/arcade';
 import { readGameStats } from '#areas/arcade/games/stats.ts';
-import { startPlay } from '#areas/arcade/plays/plays.ts';
+import { startPlayIn } from '#areas/arcade/plays/start-play.ts';
 import { decideScore, voidScore } from '#areas/arcade/scores/decide.ts';
 import { choosePlayerMode, gameBoard, type Mode, readPage, rebuildBoard, refreshBoards } from '#areas/points';
+import { newId } from '#lib/ids.ts';
 import { dayNumber, PERIODS } from '#lib/periods.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
@@ -66,7 +66,7 @@ class History {
     const [wallet, gameId] = [this.#wallet(), this.random.pick(GAMES)];
     const game = await findGame(this.t.app, gameId);
     if (!game) throw new Error(`${gameId} is not registered`);
-    const { playId } = await this.t.app.tx((tx) => startPlay(tx, wallet, game));
+    const { playId } = await this.t.app.tx((tx) => startPlayIn(tx, { wallet, game }));
     const mode = this.#modeOf(wallet);
     this.#open.push({ playId, wallet, gameId, mode });
     if (mode === 'regular') this.plays.push(`${gameId} ${wallet}`);
@@ -78,7 +78,7 @@ class History {
     const score = this.random.pick([0, 40, this.random.int(0, 10_000), this.random.int(0, 10_000)]);
     const [answer] = await processScores(this.t.app, [
       {
-        ...{ id: randomUUID(), wallet, gameId, score, playId, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
+        ...{ id: newId(), wallet, gameId, score, playId, durationMs: null, battleId: null, signature: null, replay: null, idempotencyKey: null },
         ...{ at: this.t.clock.now().toISOString(), bodyHash: '0'.repeat(64) },
       },
     ]);

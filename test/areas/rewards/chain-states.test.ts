@@ -136,7 +136,7 @@ test('the treasury’s tokens are checked again when a root is signed, because a
   await insertEpoch(703, held);
   const draft = await epochRoot.compose(t.app, '703');
   if (draft.do !== 'sign') throw new Error(JSON.stringify(draft));
-  const sign = (app: App) => app.tx(async (tx) => await epochRoot.signed?.(tx, { subject: '703', signature: 'test', draft }));
+  const sign = (app: App) => app.tx(async (tx) => await epochRoot.signed?.(tx, [{ subject: '703', signature: 'test', draft }]));
   await sign(t.app);
   const request = { wallet: createWallet().address, currency: 'reward', amount: 1n, cause: { kind: 'test', id: 'a-payment' } } as const;
   await t.app.tx((tx) => createPayments(t.app, tx, [request]));

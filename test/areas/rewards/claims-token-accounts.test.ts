@@ -6,6 +6,7 @@ import { newId } from '#lib/ids.ts';
 import { statement } from '#platform/db/sql.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import {
   claimAsStranger,
@@ -82,7 +83,7 @@ test('the service opens the token account only of a wallet with accepted scores 
     sql(
       t.app,
       `insert into scores (id, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at)
-       values (gen_random_uuid(), $1, 'alpha', 1, '', 1, 1, 0, false, $3, 'regular', $2, app_now())`,
+       values (${NEW_ID}, $1, 'alpha', 1, '', 1, 1, 0, false, $3, 'regular', $2, app_now())`,
       [wallet, day, status],
     );
   const refused = { do: 'fail', error: { name: 'NoDestination', message: OPEN_FIRST[1] } };

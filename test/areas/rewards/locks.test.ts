@@ -34,7 +34,7 @@ const stateOf = async (epoch: number) => (await sql<{ state: string }>(t.app, 's
 const signRoot = (epoch: number) => (app: App) =>
   app.tx(async (tx) => {
     const draft = { do: 'sign', feePayer: 'feePayer', signers: [], instructions: [] } as const;
-    await epochRoot.signed?.(tx, { subject: String(epoch), draft, signature: '' });
+    await epochRoot.signed?.(tx, [{ subject: String(epoch), draft, signature: '' }]);
   });
 
 /** Returns the work of storing a settlement request for an epoch that has no account on the chain. */
@@ -73,7 +73,7 @@ test('of two requests for one failed claim, the second waits for the first and g
   const id = await request(t.app);
   await sql(t.app, `update claims set state = 'failed', reason = 'a test' where id = $1`, [id]);
   await sql(t.app, `update chain_transactions set state = 'failed' where subject = $1`, [id]);
-  const outcomes = await expectToWait(t.app, 'lock_claim', request);
+  const outcomes = await expectToWait(t.app, 'lock_claim_of_wallet', request);
   expect(outcomes).toMatchObject([{ value: id }, { value: id }]);
   expect(await sql(t.app, 'select state from claims where id = $1', [id])).toEqual([{ state: 'queued' }]);
 });
@@ -126,7 +126,7 @@ test('a claim that is stored as claimed while its transaction is being signed is
   const proof = leaf.proof.map((node) => Buffer.from(node, 'hex'));
   const id = await t.app.tx((tx) => requestClaim(tx, leaf.wallet, { epoch, proof }));
   const draft = { do: 'sign', feePayer: 'feePayer', signers: [], instructions: [] } as const;
-  const sign = (signature: string) => t.app.tx(async (tx) => await claim.signed?.(tx, { subject: id, draft, signature }));
+  const sign = (signature: string) => t.app.tx(async (tx) => await claim.signed?.(tx, [{ subject: id, draft, signature }]));
   await sign('first');
   expect(await sql(t.app, 'select state, signature from claims where id = $1', [id])).toEqual([{ state: 'submitted', signature: 'first' }]);
   const commit = await holdTransaction(t.app, (tx) =>

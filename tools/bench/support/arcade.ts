@@ -4,7 +4,20 @@ import { type PastEpoch, storePastEpoch } from './past-epochs.ts';
 
 /** Tables to fill. Their indexes are dropped first and created again at the end, because inserting into indexed tables takes three times as long. */
 const TABLES = [
-  ...['players', 'sessions', 'plays', 'scores', 'ledger', 'activities', 'wallet_weeks', 'standings', 'finals', 'quest_completions', 'game_records'],
+  ...[
+    'players',
+    'sessions',
+    'plays',
+    'scores',
+    'score_plays',
+    'ledger',
+    'activities',
+    'wallet_weeks',
+    'standings',
+    'finals',
+    'quest_completions',
+    'game_records',
+  ],
   ...['referrals', 'claims', 'chain_transactions', 'chain_attempts', 'entries', 'chat_messages', 'outbox', 'payments'],
 ];
 
@@ -51,12 +64,13 @@ const STATEMENTS: readonly string[] = [
    from b join s on s.i = 2 * j and s.k = 0`,
   `insert into battle_seats (battle_id, seat, wallet, joined_at) select id, n, wallet, to_timestamp(($d - 1) * 86400) from b, unnest(array[first, second]) with ordinality u(wallet, n)`,
   `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from s`,
+  `insert into score_plays (play_id, score_id) select play_id, id from s`,
   `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
    select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, true, 'accepted', 'regular', 60000, day, at from s`,
   `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
    select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at, cause_day('score', id::text) from s`,
-  `insert into quest_completions (wallet, window_key, quest_id, version, points, at)
-   select wallet, 'once', q.id, 1, (definition->>'points')::int, s.at from s, (select * from quests order by id limit 1) q where k = 0`,
+  `insert into quest_completions (wallet, mode, window_key, quest_id, version, points, at)
+   select wallet, 'regular', 'once', q.id, 1, (definition->>'points')::int, s.at from s, (select * from quests order by id limit 1) q where k = 0`,
   `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at, cause_day)
    select wallet, 'regular', 'quest', 'quest', 'quest', quest_id || ':' || window_key, points, true, jsonb_build_object('basePoints', points, 'basisPoints', 10000), $d - 1, at,
      cause_day('quest', quest_id || ':' || window_key)
@@ -184,7 +198,7 @@ export async function fillArcadeHistory(db: pg.Client, wallets: number, print: (
   // Drops all indexes of the tables, except indexes that foreign keys reference.
   const { rows: indexes } = await db.query<{ drop: string; create: string }>(
     `select case when c.oid is null then format('drop index %s', i.indexrelid::regclass) else format('alter table %s drop constraint %I', i.indrelid::regclass, c.conname) end as drop,
-       case when c.oid is null then pg_get_indexdef(i.indexrelid) else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) end as create
+       case when c.oid is null then replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) end as create
      from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.conrelid = i.indrelid and c.contype in ('p', 'u')
      where i.indrelid = any($1::regclass[]) and not exists (select from pg_constraint f where f.conindid = i.indexrelid and f.contype = 'f')`,
     [TABLES],

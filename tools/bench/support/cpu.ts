@@ -35,9 +35,33 @@ export function cpuPerRequest(before: Cpu, after: Cpu, requests: number): Cpu {
 /** Returns the sum of the CPU times of all parts of the system, without the load process. */
 export const totalWithoutLoad = ({ load: _, ...parts }: Cpu): number => Object.values(parts).reduce((sum, part) => sum + part, 0);
 
-/** Reports the CPU time per request without the load process, and the CPU time of each part as a remark. */
-export function reportCpu(what: string, perRequest: Cpu, against?: Against): void {
+/** Clock ticks of all cores of the machine, counted since its start. */
+interface MachineTicks {
+  readonly idle: number;
+  readonly all: number;
+}
+
+/** Returns the clock ticks of the machine; null on systems other than Linux. */
+export function machineTicks(): MachineTicks | null {
+  if (!existsSync('/proc/stat')) return null;
+  // The columns: user, nice, system, idle, waiting for the disk, interrupts, software interrupts, stolen. Later columns are parts of the first two.
+  const columns = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').trim().split(/\s+/).slice(1, 9).map(Number);
+  const [, , , idle = 0, waiting = 0] = columns;
+  return { idle: idle + waiting, all: columns.reduce((sum, ticks) => sum + ticks, 0) };
+}
+
+/** Returns the idle share of the machine between two results of `machineTicks`, from 0 to 1; null when it is not known. */
+export function idleShare(before: MachineTicks | null, after: MachineTicks | null): number | null {
+  return before === null || after === null ? null : (after.idle - before.idle) / Math.max(1, after.all - before.all);
+}
+
+/**
+ * Reports the CPU time per request without the load process. Reports the CPU time of each part and the idle share of the machine as a remark.
+ * @param idle result of `idleShare`
+ */
+export function reportCpu(what: string, perRequest: Cpu, against?: Against, idle: number | null = null): void {
   const parts = Object.entries(perRequest).map(([part, spent]) => `${part} ${Math.round(spent)}`);
+  if (idle !== null) parts.push(`machine idle ${Math.round(100 * idle)} %`);
   if (parts.length > 0) report(`${what}: CPU`, totalWithoutLoad(perRequest), 'µs', against ?? parts.join(', '));
 }
 

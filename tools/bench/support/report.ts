@@ -6,6 +6,8 @@ export interface Figure {
   readonly bench: string;
   readonly what: string;
   readonly figure: string;
+  /** The value of `figure` without its unit; not a number for a value that cannot be measured. */
+  readonly value: number;
   /** A limit, a value of a peer (another server or measurement), or a remark. */
   readonly against: string;
   /**
@@ -20,16 +22,16 @@ export type Against = { readonly atMost: number } | { readonly atLeast: number }
 
 const bench = basename(process.argv[1] ?? '', '.ts');
 const WIDTHS = { bench: 8, what: 56, figure: 14, against: 34, ratio: 0 };
-const HEAD: Figure = { bench: 'bench', what: 'what', figure: 'figure', against: 'limit or peer', ratio: 'ratio' };
+const HEAD: Figure = { bench: 'bench', what: 'what', figure: 'figure', value: Number.NaN, against: 'limit or peer', ratio: 'ratio' };
 
 /** Prints a measured value, and sends it to `tools/bench/main.ts` for the result table. */
 export function report(what: string, value: number, unit: string, against: Against = ''): void {
-  send({ bench, what, figure: withUnit(value, unit), ...compared(value, unit, against) });
+  send({ bench, what, figure: withUnit(value, unit), value, ...compared(value, unit, against) });
 }
 
 /** Reports that a value cannot be measured on this machine. */
 export function reportUnavailable(what: string, why: string): void {
-  send({ bench, what, figure: '–', against: why, ratio: '' });
+  send({ bench, what, figure: '–', value: Number.NaN, against: why, ratio: '' });
 }
 
 /**
@@ -77,7 +79,7 @@ function line(figure: Figure, widths: typeof WIDTHS): string {
 
 /** Returns the rows as a text table. */
 export function table(figures: readonly Figure[]): string {
-  const widest = (column: keyof Figure, of: readonly Figure[]) => Math.max(...of.map((figure) => figure[column].length));
+  const widest = (column: Exclude<keyof Figure, 'value'>, of: readonly Figure[]) => Math.max(...of.map((figure) => figure[column].length));
   const all = [HEAD, ...figures];
   const compared = all.filter((figure) => figure.ratio !== '');
   const widths = {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomInt, sign } from 'node:crypto';
 import bs58 from 'bs58';
 import { z } from 'zod';
+import { SYSTEM_ORIGIN } from '#dev/stack/system.ts';
 import { renderSignIn } from '#lib/sign-in/siws.ts';
 import { oneOf } from './days.ts';
 import { request } from './load.ts';
@@ -45,7 +46,7 @@ export function requestMix(options: {
   const { host } = new URL(url);
   const get = (path: string, by?: BenchWallet) => request('GET', path, host, by ? { Cookie: by.cookie } : {});
   const post = (path: string, body: unknown, by?: BenchWallet) =>
-    request('POST', path, host, { Origin: url, ...(by ? { Cookie: by.cookie } : {}) }, body);
+    request('POST', path, host, { Origin: SYSTEM_ORIGIN, ...(by ? { Cookie: by.cookie } : {}) }, body);
   return [
     {
       name: 'score',

@@ -15,20 +15,30 @@ export interface BenchWallet {
 
 /** Creates wallets with sessions by inserting the rows that a sign-in inserts. */
 export async function signedInWallets(system: System, count: number): Promise<BenchWallet[]> {
+  const wallets = Array.from({ length: count }, () => bs58.encode(randomBytes(32)));
+  return await withDatabase(system, async (db) => {
+    await db.query('insert into players (wallet) select unnest($1::text[])', [wallets]);
+    return await sessionsOf(db, wallets);
+  });
+}
+
+/** Inserts a new session for each wallet, as a sign-in does. */
+export const newSessions = (system: System, wallets: readonly string[]): Promise<BenchWallet[]> =>
+  withDatabase(system, (db) => sessionsOf(db, wallets));
+
+/** Inserts a new session for each wallet, as a sign-in does. */
+export async function sessionsOf(db: pg.Client, wallets: readonly string[]): Promise<BenchWallet[]> {
   const keys = new Keygrip([SESSION_KEY], 'sha256');
-  const made = Array.from({ length: count }, () => {
+  const made = wallets.map((wallet) => {
     const id = randomBytes(32).toString('base64url');
     const cookie = `coinop.sid=${id}`;
-    return { wallet: bs58.encode(randomBytes(32)), id, cookie: `${cookie}; coinop.sid.sig=${keys.sign(cookie)}` };
+    return { wallet, id, cookie: `${cookie}; coinop.sid.sig=${keys.sign(cookie)}` };
   });
-  await withDatabase(system, async (db) => {
-    await db.query('insert into players (wallet) select unnest($1::text[])', [made.map((m) => m.wallet)]);
-    await db.query(
-      `insert into sessions (key, wallet, created_at, extended_at, expires_at)
-       select k, w, now(), now(), now() + interval '7 days' from unnest($1::bytea[], $2::text[]) as s(k, w)`,
-      [made.map((m) => createHash('sha256').update(m.id).digest()), made.map((m) => m.wallet)],
-    );
-  });
+  await db.query(
+    `insert into sessions (key, wallet, created_at, extended_at, expires_at)
+     select k, w, now(), now(), now() + interval '7 days' from unnest($1::bytea[], $2::text[]) as s(k, w)`,
+    [made.map((m) => createHash('sha256').update(m.id).digest()), made.map((m) => m.wallet)],
+  );
   return made.map(({ wallet, cookie }) => ({ wallet, cookie }));
 }
 

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { lockPlayers, openDay } from '#areas/points';
-import { HttpError } from '#lib/errors.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { toHttpError } from '#platform/http/errors.ts';
 import { findGame } from '../games/registry.ts';
 import { type Decision, decideScore, report, voidScore, write } from '../scores/decide.ts';
 import { lockScores } from '../scores/moderation.ts';
-import { findScores, type ListedScore, listScores } from './lists.ts';
+import { countUndecided, findScores, type ListedScore } from './lists.ts';
 import { type Decisions, type DecisionsRequest, MAX_DECISIONS, type ScoreFilter } from './schemas.ts';
 
 /** Maximum scores that one transaction rejects. */
@@ -26,7 +26,7 @@ export async function decideScores(app: App, { ids, filter, decision, reason }: 
   const known = new Set(found.map(({ id }) => id));
   const unknown = (ids ?? []).filter((id) => !known.has(id)).map((scoreId) => ({ scoreId, error: 'no such score' }));
   const skipped = decision === 'reject' ? await rejectAll(app, found, { by, reason }) : await decideEach(app, found, decision, { by, reason });
-  const left = matching ? (await listScores(app.db, matching, { limit: 1, offset: 0 })).total : 0;
+  const left = matching ? await countUndecided(app.db, matching) : 0;
   return { decided: found.length - skipped.length, skipped: [...unknown, ...skipped], left };
 }
 
@@ -77,8 +77,9 @@ async function decideEach(app: App, scores: readonly ListedScore[], verdict: 'ac
       else if (verdict === 'accept') await decideScore(app, game, id, verdict, decision);
       else await voidScore(app, id, decision);
     } catch (error) {
-      if (!(error instanceof HttpError) || error.status >= 500) throw error;
-      skipped.push({ scoreId: id, error: error.message });
+      const { status, message } = toHttpError(error);
+      if (status >= 500) throw error;
+      skipped.push({ scoreId: id, error: message });
     }
   }
   return skipped;

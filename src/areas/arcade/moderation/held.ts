@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
+import { isOfOpenMonth } from '#areas/points';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
@@ -25,7 +26,10 @@ export async function rejectHeldOfBanned(app: App, wallet: string): Promise<void
   }
 }
 
-/** Makes the scores that a ban rejected wait for a moderator again, in the transaction that ends the ban. */
+/**
+ * Makes the scores that a ban rejected wait for a moderator again, in the transaction that ends the ban. Scores of closed months stay rejected, because
+ * they cannot change.
+ */
 export async function holdAgain(tx: Tx, wallet: string): Promise<void> {
   const again = build
     .updateTable('scores')
@@ -33,6 +37,7 @@ export async function holdAgain(tx: Tx, wallet: string): Promise<void> {
     .set({ status: 'held', decided_at: null, decided_by: null, reasons: sql`trim_array(reasons, 1)` })
     .where('wallet', '=', wallet)
     .where('status', '=', 'rejected')
-    .where('decided_by', '=', BAN);
+    .where('decided_by', '=', BAN)
+    .where(sql<SqlBool>`${sql.raw(isOfOpenMonth('scores.id'))}`);
   await run(tx, again);
 }

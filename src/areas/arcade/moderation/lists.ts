@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from 'kysely';
+import { isOfOpenMonth } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
@@ -52,9 +53,17 @@ export interface ListedScore {
   readonly gameId: string;
 }
 
-/** Finds the scores of some ids, or the oldest scores that match a filter. */
+const isOpen = sql<SqlBool>`${sql.raw(isOfOpenMonth('scores.id'))}`;
+
+/** Finds the scores of some ids, or the oldest scores of open months that match a filter. */
 export async function findScores(db: Queryable, which: readonly string[] | ScoreFilter, limit: number): Promise<ListedScore[]> {
   const scores = build.selectFrom('scores').select(['id', 'wallet', 'game_id as gameId']);
-  const chosen = 'status' in which ? scores.where(matches(which)) : scores.where('id', 'in', [...which]);
+  const chosen = 'status' in which ? scores.where(matches(which)).where(isOpen) : scores.where('id', 'in', [...which]);
   return await run(db, chosen.orderBy('at').orderBy('id').limit(limit));
+}
+
+/** Counts the scores of open months that match a filter. */
+export async function countUndecided(db: Queryable, filter: ScoreFilter): Promise<number> {
+  const [count] = await run(db, build.selectFrom('scores').select(sql<number>`count(*)::int`.as('n')).where(matches(filter)).where(isOpen));
+  return count?.n ?? 0;
 }

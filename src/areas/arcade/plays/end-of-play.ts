@@ -4,8 +4,9 @@
  * @param play alias of the play: a relation with the columns id, wallet, game_id and started_at
  * @param maxLivePlays SQL expression of `maxLivePlays` of the game
  */
+// The condition on `newer.id` lets PostgreSQL skip the partitions of earlier months. Ids of two processes differ from their times by less than a day.
 export const endOfPlay = (play: string, maxLivePlays: string): string => `(
   select newer.started_at from plays newer
-  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at
+  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at and newer.id > days_before(${play}.id, 1)
     and (newer.started_at, newer.id) > (${play}.started_at, ${play}.id)
   order by newer.started_at, newer.id offset ${maxLivePlays} - 1 limit 1)`;

@@ -244,9 +244,9 @@ export class HeldSessions {
     }
   }
 
-  /** Saves the sessions whose latest state Redis does not have yet. */
-  flush(): void {
-    for (const session of this.#sessions.values()) if (session.unsaved) this.#saveInBackground(session);
+  /** Saves the sessions whose latest state Redis does not have yet. @param all whether to save every session */
+  flush(all = false): void {
+    for (const session of this.#sessions.values()) if (all || session.unsaved) this.#saveInBackground(session);
   }
 
   /** Records in each open session that the service ended it, then closes every socket. */

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '#platform/redis/connection.ts';
 import { script } from '#platform/redis/script.ts';
 
 /** Time limits of a play's session, ms. Tests use shorter ones. */
@@ -56,7 +56,7 @@ export function recordGap(session: PlaySession, cause: GapCause, from: number, t
 const sessionKey = (prefix: string, playId: string) => `${prefix}:beats:${playId}`;
 
 /** Reads the state of a play's session; null when Redis has none. */
-export async function readPlaySession(redis: Redis, prefix: string, playId: string): Promise<PlaySession | null> {
+export async function readPlaySession(redis: RedisClient, prefix: string, playId: string): Promise<PlaySession | null> {
   const hash = await redis.hgetall(sessionKey(prefix, playId));
   if (hash.holder === undefined) return null;
   const number = (field: keyof PlaySession) => Number(hash[field] ?? 0);
@@ -103,7 +103,7 @@ return 1
  * Marks the session of a play as ended. The process that holds the socket closes it when it saves the next heartbeat, because it is no longer the
  * holder.
  */
-export async function endPlaySession(redis: Redis, prefix: string, playId: string): Promise<void> {
+export async function endPlaySession(redis: RedisClient, prefix: string, playId: string): Promise<void> {
   await takeFromHolder(redis, [sessionKey(prefix, playId)], [ENDED_HOLDER]);
 }
 
@@ -116,7 +116,7 @@ type ExpectedSession = Pick<PlaySession, 'holder'> & Partial<Pick<PlaySession, '
  * @returns false when the state in Redis is not `known`
  */
 export async function savePlaySession(
-  redis: Redis,
+  redis: RedisClient,
   prefix: string,
   playId: string,
   session: PlaySession,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import type { App } from '#platform/app.ts';
+import type { RedisClient } from '#platform/redis/connection.ts';
 import { script } from '#platform/redis/script.ts';
 import type { SessionTiming } from './play-session.ts';
 
@@ -36,7 +36,7 @@ return tostring(since)
 `);
 
 /** Returns whether a process renewed its key `alive` recently. */
-export async function isAlive(redis: Redis, prefix: string, process: string, timing: SessionTiming): Promise<boolean> {
+export async function isAlive(redis: RedisClient, prefix: string, process: string, timing: SessionTiming): Promise<boolean> {
   return (await redis.pttl(presenceKeys(prefix).alive(process))) > timing.aliveMs - 2 * timing.refreshMs;
 }
 

@@ -10,7 +10,10 @@ import { useTicket } from '#platform/auth/session-tickets.ts';
 import { openSessions, sessionOfUpgrade } from '#platform/auth/sessions.ts';
 import { watchSession } from '#platform/auth/watched-sessions.ts';
 import { toHttpError } from '#platform/http/errors.ts';
+import { inFlightOf } from '#platform/http/in-flight.ts';
+import type { BoundedLoad } from '#platform/http/route.ts';
 import { normalizeTarget, respondAndClose } from '#platform/http/server.ts';
+import { FAILOVER_EVENTS } from '#platform/redis/connection.ts';
 import { findGame } from '../games/registry.ts';
 import { HeldSessions, type SessionPlay } from './held-sessions.ts';
 import { SESSION_TIMING, type SessionTiming } from './play-session.ts';
@@ -45,21 +48,42 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false, clientTracking: false });
   sockets.on('wsClientError', (error, socket) => refuse(socket, fail(400, `the WebSocket handshake must be valid: ${error.message}`)));
 
-  async function admit(request: IncomingMessage): Promise<{ play: SessionPlay; sessionKey: string }> {
+  async function admit(request: IncomingMessage, socket: Duplex): Promise<{ play: SessionPlay; sessionKey: string }> {
     const { gameId, playId, ticket } = parseTarget(request);
     if (!originAllowed(app.config, request.headers)) throw fail(403, 'Origin must be the origin of this service or an allowed origin');
-    const login = ticket === null ? await sessionOfUpgrade(koa, loginSessions, request) : await useTicket(app, ticket, request.headers);
+    // Anybody can send invented tickets, and each costs a transaction.
+    const login =
+      ticket === null
+        ? await sessionOfUpgrade(koa, loginSessions, request)
+        : await inTurnOf('write', null, socket, () => useTicket(app, ticket, request.headers));
     if (login === null) {
       throw fail(
         401,
         ticket === null ? 'a session is required, sign in first' : 'ticket must be an unused ticket of POST /auth/ticket, at most 30 s old',
       );
     }
+    const play = await inTurnOf('read', login.wallet, socket, () => findPlay(login.wallet, gameId, playId));
+    return { play, sessionKey: login.sessionKey };
+  }
+
+  /** Runs work of a caller when the bounds of the requests in flight allow it. @param caller null without a session @throws 429 or 503 */
+  async function inTurnOf<T>(load: BoundedLoad, caller: string | null, socket: Duplex, work: () => Promise<T>): Promise<T> {
+    const turn = await inFlightOf(app).enter(load, caller);
+    try {
+      await turn.start(socket);
+      return await work();
+    } finally {
+      turn.end();
+    }
+  }
+
+  /** Returns a play for which its wallet may open a session. @throws 400, 404 or 409 */
+  async function findPlay(wallet: string, gameId: string, playId: string | null): Promise<SessionPlay> {
     const id = Id.safeParse(playId);
     if (!id.success) throw fail(400, 'playId is required and must be a UUID in lower case');
     const game = await findGame(app, gameId);
     if (!game) throw fail(404, 'no such game');
-    const play = await findOwnPlay(app.db, id.data, login.wallet, game);
+    const play = await findOwnPlay(app.db, id.data, wallet, game);
     if (!play) throw fail(404, 'playId must name a play that you started in this game');
     if (game.verification !== 'heartbeat') throw fail(409, 'the game does not verify scores by heartbeat, so its plays have no sessions');
     if (play.used) throw fail(409, 'playId must name a play that has no score yet');
@@ -68,14 +92,14 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
     if (play.ended) throw fail(409, 'playId must name a live play: you started another play of the game after this one, which ended it');
     const startedAt = Math.round(play.startedAt);
     const keepMs = maxDurationMs + SESSION_RETENTION_MS;
-    return { play: { id: play.id, startedAt, endsAt: startedAt + maxDurationMs, keepMs }, sessionKey: login.sessionKey };
+    return { id: play.id, startedAt, endsAt: startedAt + maxDurationMs, keepMs };
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const fault = normalizeTarget(request);
     if (fault !== null) throw fail(400, fault);
     if (sessions.stopping) throw unavailable('the service restarts, connect again');
-    const { play, sessionKey } = await admit(request);
+    const { play, sessionKey } = await admit(request, socket);
     const state = await sessions.claim(play);
     let opened = false;
     if (!sessions.stopping) {
@@ -103,9 +127,13 @@ export function attachSessionServer(server: Server, app: App, koa: Koa, timing: 
   });
   Object.assign(server, { shouldUpgradeCallback: isWebSocket });
   presence.start(() => sessions.flush());
+  // A failover of Redis may have lost the latest states, so every session is saved again.
+  const saveAll = () => sessions.flush(true);
+  for (const event of FAILOVER_EVENTS) app.redis.on(event, saveAll);
 
   return {
     async close() {
+      for (const event of FAILOVER_EVENTS) app.redis.off(event, saveAll);
       await sessions.stop();
       await presence.stop();
       sockets.close();

@@ -54,7 +54,9 @@ async function readSeeds(app: App, playIds: readonly string[]): Promise<Readonly
       .selectFrom('play_seeds as p')
       .select(['p.play_id', 'p.simulation', 'p.seed'])
       .where('p.play_id', 'in', playIds)
-      .where(({ exists, not, selectFrom }) => not(exists(selectFrom('scores as s').select('s.id').whereRef('s.play_id', '=', 'p.play_id')))),
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('score_plays as s').select('s.play_id').whereRef('s.play_id', '=', 'p.play_id'))),
+      ),
   );
   return new Map(rows.map(({ play_id, simulation, seed }) => [play_id, { simulation: simulation.toString('hex'), seed }]));
 }

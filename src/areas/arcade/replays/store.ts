@@ -1,43 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { fail } from '#lib/errors.ts';
-import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { build } from '../build.ts';
-
-/** Maximum plays of a wallet and game within 24 hours that have a seed and no score, so that a wallet cannot look for a seed that suits it. */
-export const MAX_UNFINISHED_SEEDS = 50;
-
-const countUnfinished = statement<{ count: number; retryAfterSec: number | null }>(
-  'count_unfinished_seeds',
-  `select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '24 hours' - app_now()))::int as "retryAfterSec"
-   from (select p.started_at from plays p
-         where p.wallet = $1 and p.started_at > (select app_now() - interval '24 hours') and p.game_id = $2
-           and exists (select from play_seeds where play_id = p.id) and (select s.play_id from scores s where s.play_id = p.id) is null
-         order by p.started_at desc limit ${MAX_UNFINISHED_SEEDS}) recent`,
-);
-
-/**
- * Draws the seed of a play. Precondition: the transaction holds the lock of the wallet's plays.
- * @param simulation hash of the game's simulation, hex
- * @returns the seed, hex
- * @throws 429 when the wallet has too many unfinished plays of the game
- */
-export async function drawSeed(tx: Tx, play: { id: string; wallet: string; gameId: string }, simulation: string): Promise<string> {
-  const { count, retryAfterSec } = (await tx.query(countUnfinished, [play.wallet, play.gameId]))[0] ?? { count: 0, retryAfterSec: null };
-  if (count >= MAX_UNFINISHED_SEEDS) {
-    throw fail(
-      429,
-      `this wallet started ${MAX_UNFINISHED_SEEDS} plays of this game in the last 24 hours that have no score: submit their scores, or wait`,
-      {
-        'Retry-After': String(Math.max(1, retryAfterSec ?? 1)),
-      },
-    );
-  }
-  const seed = randomBytes(16);
-  await run(tx, build.insertInto('play_seeds').values({ play_id: play.id, simulation: Buffer.from(simulation, 'hex'), seed }));
-  return seed.toString('hex');
-}
 
 /** The input log of a recorded score. */
 export interface NewReplay {
@@ -85,7 +47,8 @@ const purge = statement<{ count: number }>(
   'purge_score_replays',
   `with deleted as (
      delete from score_replays where ctid = any(array(
-       select r.ctid from score_replays r join scores s on s.id = r.score_id
+       select r.ctid from score_replays r
+       cross join lateral (select personal_best, status from scores where id = r.score_id offset 0) s
        where r.at <= (select app_now()) - make_interval(days => $1::int) and not s.personal_best and s.status <> 'held'
        limit ${MAX_BATCH_SIZE} for update of r skip locked)) returning 1)
    select count(*)::int as count from deleted`,

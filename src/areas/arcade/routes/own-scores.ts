@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { archivedHeader, readArchivedBefore } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Id, Slug } from '#lib/scalars.ts';
@@ -14,10 +15,11 @@ const getOwnScores = route({
   description: 'Lists scores of every status and of both modes.',
   query: PageQuery.extend({ gameId: Slug.optional().meta({ description: 'Only scores of this game.' }) }),
   returns: { 200: z.array(ScoreView) },
+  archived: true,
   fails: [],
   handler: async ({ app, wallet, query }) => {
-    const { scores, total } = await listOwnScores(app.db, wallet, query);
-    return reply(200, scores, { 'X-Total-Count': String(total) });
+    const [{ scores, total }, archived] = await Promise.all([listOwnScores(app.db, wallet, query), archivedHeader(app.db)]);
+    return reply(200, scores, { 'X-Total-Count': String(total), ...archived });
   },
 });
 
@@ -34,7 +36,10 @@ const getScore = route({
   fails: [404],
   handler: async ({ app, params, wallet }) => {
     const score = await readVisibleScore(app.db, params.id, wallet);
-    if (!score) throw fail(404, 'no such score');
+    if (!score) {
+      const day = await readArchivedBefore(app.db);
+      throw fail(404, day === null ? 'no such score' : `no such score: scores from before ${day} are in the archive`);
+    }
     return reply(200, score);
   },
 });

@@ -1,9 +1,12 @@
 import { fail } from '#lib/errors.ts';
+import { inTurn } from '#platform/db/turns.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { playGateError } from '#platform/solana/token-gate.ts';
 import { findGame } from '../games/registry.ts';
 import { endPlaySession } from '../plays/play-session.ts';
-import { findEndedPlay, heartbeatUrl, MAX_UNFINISHED_PLAYS, startPlay } from '../plays/plays.ts';
+import { heartbeatUrl } from '../plays/plays.ts';
+import { startPlay, startPlayIn } from '../plays/start-play.ts';
+import { MAX_UNFINISHED_PLAYS, type StartedPlay } from '../plays/start-plays.ts';
 import { describeSimulation } from '../replays/simulations.ts';
 import { GamePath, PlayReceipt } from '../schemas.ts';
 
@@ -19,21 +22,30 @@ If the game’s verification is heartbeat, open a WebSocket to \`heartbeatUrl\` 
   returns: { 201: PlayReceipt },
   fails: [403, 404, 429],
   idempotent: true,
-  handler: async ({ app, params, wallet, once }) => {
+  handler: async ({ app, params, wallet, once, idempotencyKey }) => {
     const game = await findGame(app, params.id);
     if (!game) throw fail(404, 'no such game');
-    // Checks the wallet's token balance before the database transaction. Throws the error inside `once`, which stores the response, so that a
-    // repeated request gets the same error.
+    // Checks the wallet's token balance before the database transaction.
     const refusal = await playGateError(app, wallet);
     const simulation = game.simulation === undefined ? null : await describeSimulation(app, game.simulation);
     let ended: string | null = null;
-    const answer = await once(async (tx) => {
-      if (refusal) throw refusal;
-      const { playId, startedAt, seed } = await startPlay(tx, wallet, game);
-      ended = game.verification === 'heartbeat' ? await findEndedPlay(tx, wallet, game) : null;
+    const respond = (started: StartedPlay) => {
+      ended = started.ended;
+      const { playId, startedAt, seed } = started;
       const url = game.verification === 'heartbeat' ? heartbeatUrl(app.config.publicUrl, game.id, playId) : null;
       return reply(201, { playId, gameId: game.id, startedAt, heartbeatUrl: url, seed, simulation });
-    });
+    };
+    // A request with an idempotency key has a transaction of its own, which also stores the response. A repeated request gets the stored response, even
+    // if the wallet holds too few tokens by then.
+    const answer =
+      idempotencyKey === null && refusal === null
+        ? respond(await startPlay(app, { wallet, game }))
+        : await inTurn(app, `play ${wallet}`, () =>
+            once(async (tx) => {
+              if (refusal) throw refusal;
+              return respond(await startPlayIn(tx, { wallet, game }));
+            }),
+          );
     // Does not wait for Redis: without this call the socket stays open until the play is over, but the score of the play is refused.
     if (ended !== null) {
       const playId: string = ended;

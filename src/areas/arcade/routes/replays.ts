@@ -21,6 +21,7 @@ const putSimulation = route({
   method: 'put',
   path: '/admin/games/{id}/simulation',
   auth: { admin: 'content' },
+  load: 'upload',
   summary: 'Upload the simulation of a game',
   description:
     'A WebAssembly module that exports `start`, `tick` and `score` and has no imports (docs/replays.md). The service adds metering, stores the module under its hash, and never changes or deletes it. ' +

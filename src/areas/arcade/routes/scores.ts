@@ -19,16 +19,18 @@ const postScore = route({
   method: 'post',
   path: '/arcade/score',
   auth: 'session',
+  load: 'worker',
   summary: 'Submit a score',
   description:
     'A worker validates the score: the game exists, the score is in range, the play is the caller’s own, live, unused and long enough, its session is unbroken and the signature is valid. ' +
     'A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. A wallet with too many held scores gets 409 for a score that would be held, until a moderator decides. The response is sent after the commit. After a 503, send the same ' +
     'score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, ' +
     '403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. ' +
-    'The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.',
+    'The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409. ' +
+    'The scores of a wallet in games without verification are limited per minute and per day (429).',
   body: ScoreRequest,
   returns: { 200: ScoreReceipt },
-  fails: [403, 404, 409],
+  fails: [403, 404, 409, 429],
   idempotent: true,
   handler: async ({ app, wallet, body, idempotencyKey }) => reply(200, await submitScore(app, wallet, body, idempotencyKey)),
 });

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { appendActivities, recheckQuests, refreshStandings } from '#areas/points';
+import { appendActivities, isDetached, recheckQuests, refreshStandings } from '#areas/points';
 import { applyBan } from '#jobs/points.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
@@ -17,20 +17,28 @@ const now = sql<string>`app_now()`;
 const countScores = statement(
   'count_scores_of_wallet',
   `insert into game_counters as c (game_id, shard, scores, score_sum)
-   select game_id, 0, $2::int * count(*), $2::int * sum(normalized) from scores
-   where wallet = $1 and status = 'accepted' and mode = 'regular' group by game_id order by game_id
+   select game_id, 0, $2::int * sum(scores), $2::int * sum(normalized) from (
+     select game_id, 1 as scores, normalized from scores where wallet = $1 and status = 'accepted' and mode = 'regular'
+     union all select game_id, scores, normalized from carried_games g where wallet = $1 and mode = 'regular' and scores > 0 and ${isDetached('g.month')}) s
+   group by game_id order by game_id
    on conflict (game_id, shard) do update set scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
-// The last release banned wallets without the activity `ban`, and left them on the boards.
+// The last release banned wallets without the activity `ban`, and left them on the boards. An activity `ban` of a detached month is not in the table; such a
+// ban was announced before. The day of tolerance covers the difference between the clocks of the service and of PostgreSQL.
+const IS_ANNOUNCED = `(exists (select from activities a where a.wallet = p.wallet and a.kind = 'ban')
+  or coalesce(p.banned_at < (
+    select (max(make_date((k.month + 1) / 12, (k.month + 1) % 12 + 1, 1)) + interval '1 day') at time zone 'UTC'
+    from closed_partitions k where k.relation = 'activities' and k.detached_at is not null), false))`;
+
 const selectUnfinished = statement<{ wallet: string }>(
   'select_unfinished_bans',
   `select wallet from players p
    where banned_at is not null
-     and (scores_voided_at is null or not exists (select from activities a where a.wallet = p.wallet and a.kind = 'ban'))
+     and (scores_voided_at is null or not ${IS_ANNOUNCED})
    order by banned_at limit 100`,
 );
-const findBan = statement<{ one: number }>('find_ban_activity', `select 1 as one from activities where wallet = $1 and kind = 'ban' limit 1`);
+const findAnnounced = statement<{ one: number }>('find_announced_ban', `select 1 as one from players p where wallet = $1 and ${IS_ANNOUNCED}`);
 
 async function playerExists(tx: Tx, wallet: string): Promise<boolean> {
   return (await run(tx, build.selectFrom('players').select('wallet').where('wallet', '=', wallet))).length > 0;
@@ -91,7 +99,7 @@ export async function finishBan(app: App, wallet: string): Promise<void> {
   await app.tx(async (tx) => {
     const finish = changePlayer(wallet).set({ scores_voided_at: now }).where('banned_at', 'is not', null);
     if ((await run(tx, finish.returning('wallet'))).length === 0) return;
-    if ((await tx.query(findBan, [wallet])).length === 0) await announce(tx, wallet, 'ban');
+    if ((await tx.query(findAnnounced, [wallet])).length === 0) await announce(tx, wallet, 'ban');
   });
 }
 

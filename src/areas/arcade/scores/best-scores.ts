@@ -1,3 +1,4 @@
+import { isDetached } from '#areas/points';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
 
 /** The score behind a line of a game board. */
@@ -22,11 +23,16 @@ const scoreOf = (status: 'accepted' | 'voided') => `
   order by s.day, s.id limit 1`;
 const selectBestScores = statement<{ line: number; rawScore: number; at: string }>(
   'select_best_scores',
-  `select k.n::int - 1 as line, coalesce(a.score, v.score)::float8 as "rawScore", ${instant('coalesce(a.at, v.at)')} as at
+  `select k.n::int - 1 as line, coalesce(a.score, v.score, c.score)::float8 as "rawScore", ${instant('coalesce(a.at, v.at, c.at)')} as at
    from unnest($2::text[], $3::int[]) with ordinality as k(wallet, value, n)
    left join lateral (${scoreOf('accepted')}) a on true
    left join lateral (select * from (${scoreOf('voided')}) v where a.score is null) v on true
-   where coalesce(a.score, v.score) is not null`,
+   left join lateral (
+     select best_score as score, best_at as at from carried_games g
+     where a.score is null and v.score is null and g.wallet = k.wallet and g.mode = 'regular' and g.game_id = $1 and g.best = k.value
+       and floor(extract(epoch from g.best_at) / 86400) between $4 and $5 and ${isDetached('g.month')}
+     order by g.best_at limit 1) c on true
+   where coalesce(a.score, v.score, c.score) is not null`,
 );
 
 /**

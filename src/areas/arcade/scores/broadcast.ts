@@ -4,6 +4,7 @@ import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
 import type { BatchedEvents, BatchedRow } from '#platform/events/event.ts';
 import { type BoardChange, boardChanges, type RecordedScore, recordedScores, scoreRecorded, scoreUpdate } from '../events.ts';
+import { recentPlaces } from './recent-places.ts';
 
 /** Maximum changes in one broadcast. */
 const MAX_CHANGES = 100;
@@ -80,14 +81,17 @@ export const scoreEvents = (app: App, ranks: RankSource = ranksInRedis): Batched
     await sleep(BOARD_DELAY_MS);
     const { latest, shown, more } = selectChanges(changes);
     const rankOf = await readByGame(app, latest, (gameId, lines) => ranks.ofChanges(app, gameId, lines));
-    const wallets = [...new Map(scores.map(({ wallet, gameId }) => [`${wallet} ${gameId}`, { wallet, gameId }])).values()];
-    const placeOf = await readByGame(app, wallets, (gameId, lines) =>
+    const recent = app.state(recentPlaces);
+    const unknown = scores.filter(({ scoreId }) => recent.of(scoreId) === undefined);
+    const wallets = [...new Map(unknown.map(({ wallet, gameId }) => [`${wallet} ${gameId}`, { wallet, gameId }])).values()];
+    const found = await readByGame(app, wallets, (gameId, lines) =>
       ranks.ofWallets(
         app,
         gameId,
         lines.map(({ wallet }) => wallet),
       ),
     );
+    const placeOf = (score: RecordedScore) => recent.of(score.scoreId) ?? found.get(score);
     const updates = shown.map((change) => ({ ...change, rank: rankOf.get(change) }));
     return {
       own: rows.map((row) => (row.items.scores.length === 0 ? '' : JSON.stringify(pack(row, placeOf)))),
@@ -100,9 +104,12 @@ export const scoreEvents = (app: App, ranks: RankSource = ranksInRedis): Batched
   },
 });
 
-const pack = ({ at, items }: BatchedRow<Items>, placeOf: PerLine<Neighbourhood>): PackedRow => ({
+const pack = ({ at, items }: BatchedRow<Items>, placeOf: (score: RecordedScore) => Neighbourhood | null): PackedRow => ({
   at,
-  scores: items.scores.map(({ wallet, ...score }) => [wallet, { ...score, rank: placeOf.get({ wallet, gameId: score.gameId }) }]),
+  scores: items.scores.map((score) => {
+    const { wallet, ...fields } = score;
+    return [wallet, { ...fields, rank: placeOf(score) }];
+  }),
 });
 
 /**

@@ -29,7 +29,8 @@ export interface ScoreToDecide {
 }
 
 const COLUMNS = `s.id, s.wallet, s.game_id as "gameId", s.status, s.normalized, s.points, s.no_points_reason as "noPointsReason", s.personal_best as "personalBest", s.mode, s.battle_id as "battleId", s.day,
-  coalesce((select rewards from ledger l where l.source_id = s.id::text and l.source = 'score' and l.wallet = s.wallet and l.reason = 'score' and l.mode = s.mode), false) as rewards,
+  coalesce((select rewards from ledger l where l.source_id = s.id::text and l.source = 'score' and l.wallet = s.wallet and l.reason = 'score' and l.mode = s.mode
+    and l.cause_day = cause_day('score', s.id::text)), false) as rewards,
   exists (select from score_restorations r where r.score_id = s.id) as restored,
   coalesce((select total from standings b where b.board = 'game:' || s.game_id and b.mode = s.mode and b.wallet = s.wallet), 0)::float8 as best`;
 const select = statement<ScoreToDecide>('select_scores_to_decide', `select ${COLUMNS} from scores s where s.id = any($1::uuid[]) order by s.id`);

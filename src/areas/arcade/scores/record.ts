@@ -1,7 +1,8 @@
-import { gameBoard, lockPlayers, openDay, readStandings, readTotals, type StandingRow } from '#areas/points';
+import { type BoardStanding, gameBoard, lockPlayers, openDay, readStandings, readTotals } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { normalize } from '#lib/normalization.ts';
 import type { App } from '#platform/app.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { evaluateHeartbeats } from '../plays/evaluate-heartbeats.ts';
 import { type NormalizedSubmission, readReviewFacts } from './review.ts';
 import { readEarlier, readPlays } from './rows.ts';
@@ -11,7 +12,7 @@ export interface RecordedBatch {
   day: number;
   recorded: SubmissionResult[];
   /** Standings to copy to the boards in Redis: the changed ones, and those of repeated submissions. */
-  standings: StandingRow[];
+  standings: BoardStanding[];
 }
 
 /**
@@ -28,7 +29,7 @@ export function recordBatch(
   const withPlay = submissions.flatMap(({ playId, gameId }) =>
     playId === null ? [] : [{ playId, maxLivePlays: games.get(gameId)?.maxLivePlays ?? 1 }],
   );
-  return app.tx(async (tx) => {
+  const work = async (tx: Tx): Promise<RecordedBatch> => {
     // Sends the statements in one round trip. PostgreSQL runs them in this order: the lock that delays the closing of the UTC day, the locks of the
     // wallets, then the reads, which need these locks.
     const [open, players, earlier, plays, bests, review] = await Promise.all([
@@ -59,7 +60,8 @@ export function recordBatch(
       repeats.flatMap((row) => [gameBoard(row.gameId), 'global'].map((board) => ({ board, mode: row.mode, wallet: row.wallet }))),
     );
     return { day: open.day, recorded, standings: [...changed, ...unchanged] };
-  });
+  };
+  return app.tx(work, { readsFirst: true });
 }
 
 /** Normalizes the scores of the submissions to known games; a score out of range becomes the nearest end of the scale. */

@@ -1,6 +1,7 @@
 import { applyToBoard, gameBoard, readRank } from '#areas/points';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
+import { recentPlaces } from './recent-places.ts';
 import type { RecordedBatch } from './record.ts';
 import { receiptOf } from './rows.ts';
 import type { ScoreOutcome } from './schemas.ts';
@@ -27,7 +28,12 @@ export async function respond(app: App, batch: RecordedBatch): Promise<{ id: str
       });
     }),
   );
-  return batch.recorded.map((entry) => ({ id: entry.submission.id, outcome: outcome(entry, places) }));
+  const recent = app.state(recentPlaces);
+  return batch.recorded.map((entry) => {
+    const result = outcome(entry, places);
+    if (result.status === 200) recent.keep(result.receipt.scoreId, result.receipt.rank);
+    return { id: entry.submission.id, outcome: result };
+  });
 }
 
 function outcome(entry: SubmissionResult, places: ReadonlyMap<string, Neighbourhood>): ScoreOutcome {

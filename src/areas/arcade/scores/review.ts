@@ -16,7 +16,7 @@ const MIN_RANGE = 1_000;
 
 /** Facts about a submission from the database. */
 export interface ReviewFacts {
-  /** Number of recorded scores of the wallet in the game with the same raw score, on the present and the last UTC day. */
+  /** Number of scores of the wallet in the game with the same raw score that were submitted within three days and count for the present or the last UTC day. */
   equalScores: number;
   /** Number of held scores of the wallet in all games. */
   held: number;
@@ -28,7 +28,8 @@ const selectFacts = statement<ReviewFacts & { id: string }>(
    from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::int8[]) as k(id, wallet, game_id, normalized, score)
    cross join lateral (
      select count(*)::int as n from scores s
-     where s.wallet = k.wallet and s.game_id = k.game_id and s.normalized = k.normalized and s.day >= (select app_day()) - 1 and s.score = k.score offset 0) e
+     where s.wallet = k.wallet and s.game_id = k.game_id and s.normalized = k.normalized and s.day >= (select app_day()) - 1
+       and s.id > days_before(k.id, 3) and s.score = k.score offset 0) e
    cross join lateral (select count(*)::int as n from scores s where s.wallet = k.wallet and s.status = 'held' offset 0) h`,
 );
 

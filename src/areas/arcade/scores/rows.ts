@@ -70,10 +70,12 @@ const selectEarlier = statement<ScoreRow>(
   // `offset 0` forces one index lookup per key instead of a scan of the table, even in a plan that PostgreSQL cached while the table was small.
   `select s.* from unnest($1::uuid[]) as k(id), lateral (select ${COLUMNS} from scores where id = k.id offset 0) s
    union all
-   select s.* from unnest($2::uuid[]) as k(play_id), lateral (select ${COLUMNS} from scores where play_id = k.play_id offset 0) s
+   select s.* from unnest($2::uuid[]) as k(play_id), lateral (select score_id from score_plays where play_id = k.play_id offset 0) p,
+     lateral (select ${COLUMNS} from scores where id = p.score_id offset 0) s
    union all
    select s.* from unnest($3::text[], $4::text[]) as k(wallet, key), lateral (
-     select ${COLUMNS} from scores where wallet = k.wallet and idempotency_key = k.key offset 0) s`,
+     select score_id from score_keys where wallet = k.wallet and key = k.key offset 0) u,
+     lateral (select ${COLUMNS} from scores where id = u.score_id offset 0) s`,
 );
 
 /** Reads earlier scores that have the same id (from a repeated job), play or idempotency key as one of the submissions. */

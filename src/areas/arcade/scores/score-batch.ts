@@ -1,5 +1,6 @@
 import {
   appendPoints,
+  type BoardStanding,
   countScores,
   type DailyPoints,
   gameBoard,
@@ -8,7 +9,6 @@ import {
   type Player,
   raiseBests,
   type readTotals,
-  type StandingRow,
   saveEarnings,
   scoresOf,
 } from '#areas/points';
@@ -193,7 +193,7 @@ export class ScoreBatch {
     if (!hasTally(player, mode, gameId)) this.#uncounted.players.push({ gameId, wallet });
   }
 
-  async write(tx: Tx): Promise<StandingRow[]> {
+  async write(tx: Tx): Promise<BoardStanding[]> {
     await countReplayRefusals(tx, this.#open.day, this.#refusedReplays);
     if (this.newRows.length === 0) return [];
     const accepted = this.newRows.filter((row) => row.status === 'accepted');

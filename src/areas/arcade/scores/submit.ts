@@ -1,18 +1,19 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordScores, type Submission } from '#jobs/scores.ts';
-import { batching } from '#lib/batching.ts';
+import { batching } from '#lib/concurrency/batching.ts';
 import { fail, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schemas.ts';
+import { limitUnverifiedScores } from './unverified-limit.ts';
 
 /** Maximum time that a request waits for the commit of its score, ms. */
 const COMMIT_TIMEOUT_MS = 5_000;
 /**
  * Maximum submissions per job, maximum bytes of the replays of a job, and maximum concurrent jobs. While jobs run, new submissions wait for the next job, so under load the jobs are large.
  */
-const BATCHES = { maxSize: 200, maxBytes: 524_288, maxConcurrent: 2, minConcurrentSize: 40, lingerMs: 1 };
+const BATCHES = { maxSize: 200, maxBytes: 524_288, maxConcurrent: 2, minConcurrentSize: 40, lingerMs: 3 };
 /** Time after which a job no longer counts as concurrent, ms, so that a worker that died does not delay the next jobs. */
 const MAX_IN_FLIGHT_MS = 250;
 
@@ -35,10 +36,11 @@ const submitter = perApp((app) =>
 
 /**
  * Enqueues a score and waits for its commit.
- * @throws the error that the worker returned
+ * @throws the error that the worker returned; 429 for too many scores in games without verification
  * @throws 503 when no reply arrives in time; a repeated request gets the stored result
  */
 export async function submitScore(app: App, wallet: string, request: ScoreRequest, idempotencyKey: string | null): Promise<ScoreReceipt> {
+  await limitUnverifiedScores(app, wallet, request.gameId);
   const { gameId, score, playId = null, durationMs = null, battleId = null, signature = null, replay = null } = request;
   const submission: Submission = {
     id: newId(),
@@ -52,9 +54,7 @@ export async function submitScore(app: App, wallet: string, request: ScoreReques
     replay,
     idempotencyKey,
     at: app.clock.now().toISOString(),
-    bodyHash: createHash('sha256')
-      .update(JSON.stringify([gameId, score, playId, durationMs, battleId, signature, ...(replay === null ? [] : [replay])]))
-      .digest('hex'),
+    bodyHash: hash('sha256', JSON.stringify([gameId, score, playId, durationMs, battleId, signature, ...(replay === null ? [] : [replay])])),
   };
   const answered = app.replies.wait(submission.id, COMMIT_TIMEOUT_MS);
   const submit = app.state(submitter);

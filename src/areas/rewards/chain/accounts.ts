@@ -1,4 +1,4 @@
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { Address, FetchedAccount } from '#platform/solana/primitives.ts';

@@ -1,4 +1,4 @@
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { HttpError } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';

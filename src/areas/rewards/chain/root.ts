@@ -118,17 +118,19 @@ export const epochRoot: TransactionType = {
     app.log.error({ epoch: subject, error }, 'the simulation of the root transaction of an epoch failed; the transaction is retried');
     return { do: 'wait', ms: REFUSED_RETRY_MS, reason: error.message };
   },
-  async signed(tx, { subject, draft }) {
-    const composed = composedDrafts.get(draft);
-    await composed?.check(tx);
-    // After this lock, the exclusions of the epoch change only when this transaction is over, and are refused when it committed.
-    const [locked] = await tx.query(lockEpochs, [[Number(subject)]]);
-    if (!locked) throw fail(409, `epoch ${subject} is settled or committed already, or its review is not over`);
-    if (composed) await holdAddress(tx, Number(subject), composed.address);
-    if (composed && (locked.root === null || !composed.root.equals(locked.root)))
-      throw fail(409, `the allocation of epoch ${subject} changed after the transaction was composed`);
-    // After the first signature the exclusions never change, so a further attempt signs the same root although the bans changed.
-    if (!(await isRootSigned(tx, Number(subject)))) await refuseOldBans(tx, Number(subject));
+  async signed(tx, attempts) {
+    for (const { subject, draft } of attempts) {
+      const composed = composedDrafts.get(draft);
+      await composed?.check(tx);
+      // After this lock, the exclusions of the epoch change only when this transaction is over, and are refused when it committed.
+      const [locked] = await tx.query(lockEpochs, [[Number(subject)]]);
+      if (!locked) throw fail(409, `epoch ${subject} is settled or committed already, or its review is not over`);
+      if (composed) await holdAddress(tx, Number(subject), composed.address);
+      if (composed && (locked.root === null || !composed.root.equals(locked.root)))
+        throw fail(409, `the allocation of epoch ${subject} changed after the transaction was composed`);
+      // After the first signature the exclusions never change, so a further attempt signs the same root although the bans changed.
+      if (!(await isRootSigned(tx, Number(subject)))) await refuseOldBans(tx, Number(subject));
+    }
   },
   async finalized(tx, landings) {
     const epochs = landings.map(({ subject }) => Number(subject));

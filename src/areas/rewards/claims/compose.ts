@@ -1,5 +1,6 @@
+import { gather } from '#lib/concurrency/gather.ts';
 import { HASH_BYTES } from '#lib/merkle.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import {
   checkDistributor,
@@ -45,12 +46,18 @@ interface ClaimToCompose extends EpochAddressesRow {
   relayEnded: boolean;
 }
 const selectToCompose = statement<ClaimToCompose>(
-  'select_claim_to_compose',
+  'select_claims_to_compose',
   `select c.id::text, c.index, c.wallet, c.amount::text, c.state, c.signature, c.proof, e.leaves,
      e.state = 'settled' or e.settle_requested_at is not null as settled, e.expires_at - ${RELAY_MARGIN} <= app_now() as "relayEnded",
      a.epoch, a.program, a.authority, a.mint, a.vault, a.address
-   from claims c join epochs e on e.epoch = c.epoch join epoch_accounts a on a.epoch = c.epoch where c.id = $1`,
+   from claims c join epochs e on e.epoch = c.epoch join epoch_accounts a on a.epoch = c.epoch where c.id = any($1::uuid[])`,
 );
+
+/** Reads claims that are composed at the same time with one statement. */
+const claimReads = perApp((app) =>
+  gather(async (ids: readonly string[]) => new Map((await app.db.query(selectToCompose, [ids])).map((claim) => [claim.id, claim]))),
+);
+const readClaim = async (app: App, id: string): Promise<ClaimToCompose | undefined> => (await app.state(claimReads)('', id)).get(id);
 
 /** Delay before a retry while the program on the chain is not the distributor, ms. */
 const PROGRAM_RETRY_MS = 30_000;
@@ -63,7 +70,7 @@ const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail',
  * finished or is left to an operator.
  */
 export async function compose(app: App, subject: string): Promise<TransactionDraft | ComposeOutcome> {
-  const claim = (await app.db.query(selectToCompose, [subject]))[0];
+  const claim = await readClaim(app, subject);
   if (!claim) return { do: 'manual', reason: `claim ${subject} does not exist` };
   if (claim.state === 'claimed') return { do: 'done', signature: claim.signature, slot: null };
   const addresses = addressesOf(claim);
@@ -99,7 +106,7 @@ async function alreadyClaimed(app: App, claim: ClaimToCompose, addresses: EpochA
   const { accounts } = await readAccounts(app, 'finalized', [pageKey], CLAIM.priority);
   if (!isBitSet(addresses, accounts[0] ?? null, claim.index)) return wait('the leaf is claimed but not finalized yet');
   await followEpoch(app, claim.epoch);
-  const now = (await app.db.query(selectToCompose, [claim.id]))[0];
+  const now = await readClaim(app, claim.id);
   return now?.state === 'claimed'
     ? { do: 'done', signature: now.signature, slot: null }
     : wait('the leaf is claimed, but its transaction is not known yet');

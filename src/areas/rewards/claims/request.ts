@@ -7,7 +7,7 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { pendingOf, retry, submit } from '#platform/solana/submission/index.ts';
 import { refuseParked } from './parking.ts';
-import { CLAIM, type ClaimRow, insertClaim, lockClaim, requeueClaim } from './rows.ts';
+import { CLAIM, type ClaimRow, insertClaim, lockClaim, lockClaimOfWallet, requeueClaim } from './rows.ts';
 
 /** Maximum claims of a wallet that wait to be signed or are in flight. */
 const MAX_PENDING = 100;
@@ -45,15 +45,21 @@ export interface ClaimRequest {
  * expired or not committed; 429 when the wallet has too many claims in flight, or the claim is parked after repeated failures
  */
 export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest): Promise<string> {
-  const leaf = (await tx.query(selectLeaf, [epoch, wallet]))[0];
+  // Started together, so that the statements share a round trip.
+  const [leaves, claims, pending] = await Promise.all([
+    tx.query(selectLeaf, [epoch, wallet]),
+    tx.query(lockClaimOfWallet, [epoch, wallet]),
+    pendingOf(tx, wallet),
+  ]);
+  const [leaf] = leaves;
   if (!leaf) throw fail(404, `epoch ${epoch} has no reward for this wallet`);
   const hash = leafHash({ epoch, index: leaf.index, wallet: bs58.decode(wallet), amount: BigInt(leaf.amount) });
   if (!verifyWithMerkletreejs(leaf.root, hash, proof)) throw fail(400, `proof must lead from this wallet’s leaf to the root of epoch ${epoch}`);
-  const existing = (await tx.query(lockClaim, [epoch, leaf.index]))[0];
+  const existing = claims.find(({ index }) => index === leaf.index);
   if (existing && existing.state !== 'failed') return existing.state === 'claimed' ? refuseClaimed(existing) : existing.id;
   refuseClosed(epoch, leaf);
 
-  if ((await pendingOf(tx, wallet)) >= MAX_PENDING) {
+  if (pending >= MAX_PENDING) {
     throw fail(429, `the wallet has ${MAX_PENDING} claims in flight; request the next one when one of them is finished`, { 'Retry-After': '5' });
   }
   const nodes = Buffer.concat([...proof]);

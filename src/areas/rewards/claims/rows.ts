@@ -36,6 +36,14 @@ export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM
 
 export const lockClaim = statement<ClaimRow>('lock_claim', `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = $2 for update`);
 
+/** Locks the claim of a wallet's leaf of an epoch. */
+export const lockClaimOfWallet = statement<ClaimRow>(
+  'lock_claim_of_wallet',
+  `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index in (
+     select l.index from reward_leaves l join epochs e on e.epoch = l.epoch and e.allocation = l.allocation where l.epoch = $1 and l.wallet = $2)
+   for update`,
+);
+
 const selectOwnClaims = statement<{ total: number } & (ClaimRow | { id: null })>(
   'select_own_claims',
   `select n.total, c.* from (select count(*)::int as total from claims where wallet = $1) n

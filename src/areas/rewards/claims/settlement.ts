@@ -125,5 +125,8 @@ async function addToEpochTotals(tx: Tx, moved: readonly MovedClaim[]): Promise<v
 }
 
 function emitConfirmed(tx: Tx, rows: readonly MovedClaim[], final: boolean): void {
-  for (const { id, epoch, wallet, amount, signature } of rows) tx.emit(claimConfirmed, { claimId: id, epoch, wallet, amount, signature, final });
+  tx.emitAll(
+    claimConfirmed,
+    rows.map(({ id, epoch, wallet, amount, signature }) => ({ claimId: id, epoch, wallet, amount, signature, final })),
+  );
 }

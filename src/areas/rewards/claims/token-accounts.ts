@@ -17,7 +17,7 @@ const insertOpened = statement<{ cause: string }>(
   `insert into token_accounts_opened as o (wallet, mint, cause) select wallet, $2, id from claims where id = $1
    on conflict (wallet, mint) do update set cause = o.cause where o.cause = excluded.cause returning cause::text`,
 );
-const deleteOpened = statement('delete_opened_token_account', 'delete from token_accounts_opened where cause = $1');
+const deleteOpened = statement('delete_opened_token_accounts', 'delete from token_accounts_opened where cause = any($1::uuid[])');
 
 const selectHistory = statement<{ days: number; scores: number }>(
   'select_history_of_wallet',
@@ -63,9 +63,9 @@ export async function recordOpening(tx: Tx, claimId: string, mint: string): Prom
 }
 
 /**
- * Deletes the row that an earlier attempt of a claim stored with `recordOpening`. Precondition: the earlier attempt has expired, so this attempt can
- * no longer open the token account.
+ * Deletes the rows that earlier attempts of claims stored with `recordOpening`. Precondition: the earlier attempts have expired, so they can no longer open
+ * the token accounts.
  */
-export async function deleteOpening(tx: Tx, claimId: string): Promise<void> {
-  await tx.query(deleteOpened, [claimId]);
+export async function deleteOpenings(tx: Tx, claimIds: readonly string[]): Promise<void> {
+  await tx.query(deleteOpened, [claimIds]);
 }

@@ -15,9 +15,10 @@ import { recordPageOpening } from './pages.ts';
 import { failureDelayMs } from './parking.ts';
 import { CLAIM } from './rows.ts';
 import { confirmClaims, failClaims, finishClaims, retractClaims } from './settlement.ts';
-import { deleteOpening, OPEN_FIRST, recordOpening } from './token-accounts.ts';
+import { deleteOpenings, OPEN_FIRST, recordOpening } from './token-accounts.ts';
 
 interface Submitted {
+  id: string;
   epoch: number;
   index: number;
   wallet: string;
@@ -25,11 +26,15 @@ interface Submitted {
   mint: string;
   first: boolean;
 }
-const submitClaim = statement<Submitted>(
-  'submit_claim',
-  `with before as (select id, state from claims where id = $1 and state in ('queued', 'submitted') for update)
-   update claims c set state = 'submitted', signature = $2, changed_at = app_now() from before b, epoch_accounts a
-   where c.id = b.id and a.epoch = c.epoch returning c.epoch, c.index, c.wallet, c.amount::text, a.mint, b.state = 'queued' as first`,
+// Locks the claims in the order of epoch and index, as all statements do that update several claims.
+const submitClaims = statement<Submitted>(
+  'submit_claims',
+  `with given as (select * from unnest($1::uuid[], $2::text[]) as g(id, signature)),
+   before as (
+     select c.id, c.state, g.signature from given g join claims c on c.id = g.id where c.state in ('queued', 'submitted')
+     order by c.epoch, c.index for update of c)
+   update claims c set state = 'submitted', signature = b.signature, changed_at = app_now() from before b, epoch_accounts a
+   where c.id = b.id and a.epoch = c.epoch returning c.id::text, c.epoch, c.index, c.wallet, c.amount::text, a.mint, b.state = 'queued' as first`,
 );
 
 /** Error texts for clients, keyed by the name of the error that the program returned. Each error concerns the wallet's token account or the epoch. */
@@ -70,17 +75,33 @@ export const claim: TransactionType = {
     if (known.name === 'AlreadyClaimed' || known.name === 'NotOpen') return { do: 'wait', ms: RETRY_MS, reason: known.message };
     return undefined;
   },
-  async signed(tx, { subject, signature, draft, isFurther }) {
-    const row = (await tx.query(submitClaim, [subject, signature]))[0];
-    if (!row) throw fail(409, 'the claim is no longer queued or submitted');
-    const { epoch, index, wallet, amount, mint, first } = row;
-    const tokenAccount = spentOn(draft, TOKEN_ACCOUNTS);
+  async signed(tx, attempts) {
+    const rows = await tx.query(submitClaims, [attempts.map(({ subject }) => subject), attempts.map(({ signature }) => signature)]);
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const signed = attempts.map((attempt) => {
+      const row = byId.get(attempt.subject);
+      if (!row) throw fail(409, 'the claim is no longer queued or submitted');
+      return { ...attempt, row, tokenAccount: spentOn(attempt.draft, TOKEN_ACCOUNTS) };
+    });
     // The draft spends SOL for two rents only: the token account and the bitmap page. So any SOL above the rent of the token account is for the page.
-    if (spentOn(draft, 'sol') > tokenAccount) await recordPageOpening(tx, { id: subject, epoch, index });
-    if (tokenAccount > 0n) await recordOpening(tx, subject, mint);
+    const openPage = signed.filter(({ draft, tokenAccount }) => spentOn(draft, 'sol') > tokenAccount);
+    // All batches lock epochs, and then token accounts, in the same order, so that they do not deadlock.
+    for (const { row } of openPage.sort((a, b) => a.row.epoch - b.row.epoch)) await recordPageOpening(tx, row);
+    const openAccount = signed.filter(({ tokenAccount }) => tokenAccount > 0n);
+    for (const { row } of openAccount.sort((a, b) => (a.row.wallet < b.row.wallet ? -1 : 1))) await recordOpening(tx, row.id, row.mint);
     // An earlier attempt that may still land may open the account.
-    else if (!isFurther) await deleteOpening(tx, subject);
-    if (first) tx.emit(claimSubmitted, { claimId: subject, epoch, wallet, amount }, wallet);
+    const openNothing = signed.filter(({ tokenAccount, isFurther }) => tokenAccount === 0n && !isFurther);
+    if (openNothing.length > 0)
+      await deleteOpenings(
+        tx,
+        openNothing.map(({ subject }) => subject),
+      );
+    const first = rows.filter((row) => row.first);
+    tx.emitAll(
+      claimSubmitted,
+      first.map(({ id, epoch, wallet, amount }) => ({ claimId: id, epoch, wallet, amount })),
+      first.map(({ wallet }) => wallet),
+    );
   },
   confirmed: confirmClaims,
   retracted: retractClaims,

@@ -1,4 +1,4 @@
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { fail } from '#lib/errors.ts';
 import { buildTree, rootOf } from '#lib/merkle.ts';
 import { type App, perApp } from '#platform/app.ts';

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Id } from '#lib/scalars.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { inTurn } from '#platform/db/turns.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { requestClaim } from '../claims/request.ts';
@@ -16,6 +18,7 @@ export const postClaim = route({
   method: 'post',
   path: '/api/rewards/claim',
   auth: 'session',
+  load: 'worker',
   summary: 'Claim an epoch’s reward',
   description:
     'The service sends the transaction and pays the fees; the tokens go only to the wallet in the leaf. The request waits up to 20 s for the chain (`Prefer: wait=5` shortens this wait to 5 s). ' +
@@ -29,7 +32,8 @@ export const postClaim = route({
   idempotent: true,
   async handler({ app, wallet, body, ctx, once }) {
     const proof = body.proof.map((node) => Buffer.from(node, 'hex'));
-    const requested = await once(async (tx) => reply(202, { claimId: await requestClaim(tx, wallet, { epoch: body.epoch, proof }) }));
+    const request = async (tx: Tx) => reply(202, { claimId: await requestClaim(tx, wallet, { epoch: body.epoch, proof }) });
+    const requested = await inTurn(app, `claim ${wallet}`, () => once(request));
     const claim = await awaitClaim(app, requested.body.claimId, preferredWaitMs(ctx, WAIT_MS));
     if (!claim) throw fail(404, 'the claim does not exist');
     if (claim.state === 'failed') throw fail(409, claim.reason ?? 'the claim failed');

@@ -42,6 +42,7 @@ export const postImport = route({
   method: 'post',
   path: '/api/rewards/epoch/import',
   auth: 'internal',
+  load: 'upload',
   summary: 'Import an epoch that was computed elsewhere',
   description:
     'Needs an internal token, or an admin token with the scope money. The body is JSON of at most 256 KB, or NDJSON (plain or with Content-Encoding gzip) of at most 1,000,000 rows and 256 MB after decompression. ' +

@@ -42,7 +42,7 @@ const getEpochs = route({
   returns: { 200: z.array(EpochView) },
   fails: [],
   handler: async ({ app, query }) => {
-    const { epochs, total } = await listEpochs(app.db, 'all', query);
+    const { epochs, total } = await listEpochs(app.reads, 'all', query);
     return reply(200, epochs.map(epochView), { 'X-Total-Count': String(total) });
   },
 });
@@ -57,7 +57,7 @@ const getCommitted = route({
   returns: { 200: z.array(EpochView) },
   fails: [],
   handler: async ({ app, query }) => {
-    const { epochs, total } = await listEpochs(app.db, 'committed', query);
+    const { epochs, total } = await listEpochs(app.reads, 'committed', query);
     return reply(200, epochs.map(epochView), { 'X-Total-Count': String(total) });
   },
 });
@@ -84,6 +84,7 @@ const getLeaves = route({
   method: 'get',
   path: '/api/rewards/epoch/{epoch}/leaves',
   auth: 'public',
+  load: 'costly',
   summary: 'Download the leaves of an epoch as NDJSON',
   description:
     'The first line has the rules, the sums and the root of the epoch. Then follows one line `{ index, wallet, points, amount }` per wallet with points that is not excluded: first the leaves in tree order, ' +
@@ -105,6 +106,7 @@ const getPoints = route({
   method: 'get',
   path: '/api/rewards/epoch/{epoch}/points',
   auth: 'public',
+  load: 'costly',
   summary: 'Download the points of an epoch by wallet and source as NDJSON',
   description:
     'The first line has the type `coinop/points/1`, the epoch, the day, the rules, the number of wallets and the sum of their points. Then follows one line `{ wallet, points, sources }` per wallet with points, ' +

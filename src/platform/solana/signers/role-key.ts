@@ -1,10 +1,9 @@
-import { ed25519 } from '@noble/curves/ed25519.js';
 import bs58 from 'bs58';
 import { z } from 'zod';
 import { unavailable } from '#lib/errors.ts';
 import { verifyStrict } from '#lib/sign-in/ed25519.ts';
 import { createSignerSeries, observeSigner } from '#platform/observability/metrics/signer-metrics.ts';
-import type { Address, Signer } from '../primitives.ts';
+import { type Address, type Signer, signMessage } from '../primitives.ts';
 import { askSigner, SignerFailed } from './ask.ts';
 import type { CommandSource, UrlSource } from './config.ts';
 import type { Role } from './roles.ts';
@@ -45,10 +44,10 @@ interface OutageLog {
 const Answer = z.object({ signature: z.string().max(128) });
 
 /** Returns a key that this process holds. */
-export const localKey = ({ publicKey, secretKey }: Signer): RoleKey => ({
-  publicKey,
-  sign: async (message) => ed25519.sign(message, secretKey.subarray(0, 32)),
-});
+export function localKey(signer: Signer): RoleKey {
+  const sign = signMessage(signer);
+  return { publicKey: signer.publicKey, sign: async (message) => sign(message) };
+}
 
 /** The key of a role that a signer holds. Each answer is verified, so a wrong signer can delay transactions, and cannot change them. */
 export class RemoteKey implements RoleKey {

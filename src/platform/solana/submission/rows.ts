@@ -1,7 +1,7 @@
 import { ChainAttemptsTable, ChainPausesTable, ChainTransactionsTable } from '#platform/db/entities.ts';
 import { queryBuilder } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
-import type { Rank, ToSign } from './priorities.ts';
+import type { Priority, Rank, ToSign } from './priorities.ts';
 import type { ChainError, Spend } from './transaction-type.ts';
 
 /** Builds queries for the tables of this folder. */
@@ -64,33 +64,66 @@ export interface StoredSpend {
   amount: string;
 }
 
+/** Returns spends as the database stores them. */
+export const toStored = (spends: readonly Spend[]): StoredSpend[] => spends.map(({ asset, amount }) => ({ asset, amount: String(amount) }));
 /** Serializes spends for the database. */
-export const storedSpends = (spends: readonly Spend[]) => JSON.stringify(spends.map(({ asset, amount }) => ({ asset, amount: String(amount) })));
+export const storedSpends = (spends: readonly Spend[]): string => JSON.stringify(toStored(spends));
 export const readSpends = (stored: readonly StoredSpend[]): Spend[] => stored.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
 
 const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due, priority, rank, null::text as lease';
 
-export const selectTransaction = statement<TransactionRow>('select_chain_transaction', `select ${COLUMNS} from chain_transactions where id = $1`);
+export const selectTransactions = statement<TransactionRow>(
+  'select_chain_transactions',
+  `select ${COLUMNS} from chain_transactions where id = any($1::uuid[])`,
+);
 
 /**
- * Locks a transaction before its next attempt is stored: one that is still in the state $4, which is `queued`, or `live` for a further attempt. Returns no
- * row when another worker has locked it or has signed it already, or when the lease of this worker ($3) has ended and another worker has it.
+ * Locks transactions before their next attempts are stored: those that are still in the state $4, which is `queued`, or `live` for a further attempt. Leaves
+ * out a transaction that another worker has locked or has signed already, or whose lease ($3) has ended and which another worker has leased.
  */
 export const lockToSign = statement<{ id: string }>(
   'lock_chain_transaction',
-  `select id::text from chain_transactions where id = $1 and state = $4 and attempts = $2
-     and ($3::timestamptz is null or next_at = $3::timestamptz) for update skip locked`,
+  `select t.id::text from unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::text[]) as v(id, attempts, lease, state) join chain_transactions t on t.id = v.id
+   where t.state = v.state and t.attempts = v.attempts and (v.lease is null or t.next_at = v.lease) order by t.id for update of t skip locked`,
 );
 
-export const insertAttempt = statement(
-  'insert_chain_attempt',
-  `with live as (
-     update chain_transactions set state = 'live', attempts = $2, tries = 0, changed_at = app_now() where id = $1)
-   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble, fee,
-     priority, carried, price, costs, place)
-   values ($1, $2, $3, $4::bytea, $5::text[], $6::int8, $7, $8, $9::int8, $10::jsonb, $11::int, $12::smallint, $13::int8, $14, $15::uuid[], $16::int8, $17::jsonb,
-     (select min(p) from generate_series(1, $18::int) as p where not exists (
-        select from chain_attempts l where l.transaction_id = $1 and l.place = p and l.state in ('signed', 'sent', 'confirmed'))))`,
+/** A new attempt, as `insertAttempts` takes it. `bytes`: base64. `places`: the maximum number of live attempts of the transaction. */
+export interface NewAttempt {
+  readonly id: string;
+  readonly n: number;
+  readonly signature: string;
+  readonly bytes: string;
+  readonly signers: readonly string[];
+  readonly last_valid_height: number | null;
+  readonly nonce_account: string | null;
+  readonly nonce: string | null;
+  readonly signed_slot: number;
+  readonly spends: readonly StoredSpend[];
+  readonly spend_day: number;
+  readonly preamble: number;
+  readonly fee: string;
+  readonly priority: Priority;
+  readonly carried: readonly string[];
+  readonly price: number;
+  readonly costs: readonly StoredSpend[];
+  readonly places: number;
+}
+
+/** Stores new attempts, which are a JSON array of `NewAttempt`, and makes their transactions live. Precondition: the transactions are locked. */
+export const insertAttempts = statement(
+  'insert_chain_attempts',
+  `with v as materialized (
+     select * from jsonb_to_recordset($1::jsonb) as v(id uuid, n int, signature text, bytes text, signers text[], last_valid_height int8, nonce_account text,
+       nonce text, signed_slot int8, spends jsonb, spend_day int, preamble smallint, fee int8, priority text, carried uuid[], price int8, costs jsonb, places int)),
+   live as (
+     update chain_transactions t set state = 'live', attempts = v.n, tries = 0, changed_at = app_now() from v where t.id = v.id)
+   insert into chain_attempts (transaction_id, n, signature, bytes, signers, last_valid_height, nonce_account, nonce, signed_slot, spends, spend_day, preamble,
+     fee, priority, carried, price, costs, place)
+   select v.id, v.n, v.signature, decode(v.bytes, 'base64'), v.signers, v.last_valid_height, v.nonce_account, v.nonce, v.signed_slot, v.spends, v.spend_day,
+     v.preamble, v.fee, v.priority, v.carried, v.price, v.costs,
+     (select min(p) from generate_series(1, v.places) as p where not exists (
+        select from chain_attempts l where l.transaction_id = v.id and l.place = p and l.state in ('signed', 'sent', 'confirmed')))
+   from v`,
 );
 
 export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
@@ -98,10 +131,17 @@ export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
   `select signature, bytes from chain_attempts where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')`,
 );
 
+/**
+ * Marks attempts as sent. Skips an attempt that another transaction has locked, so that batches do not deadlock; such an attempt is sent once more by the next
+ * poll if the RPC node does not know it.
+ */
 export const markSent = statement(
   'mark_attempts_sent',
-  `update chain_attempts set state = case when state = 'signed' then 'sent' else state end, sent_slot = greatest(sent_slot, $2::int8)
-   where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')`,
+  `with l as (
+     select transaction_id, n from chain_attempts where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')
+     order by transaction_id, n for update skip locked)
+   update chain_attempts a set state = case when a.state = 'signed' then 'sent' else a.state end, sent_slot = greatest(a.sent_slot, $2::int8)
+   from l where a.transaction_id = l.transaction_id and a.n = l.n`,
 );
 
 export const postpone = statement(

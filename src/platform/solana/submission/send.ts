@@ -1,4 +1,6 @@
-import type { App } from '#platform/app.ts';
+import { gather } from '#lib/concurrency/gather.ts';
+import { type App, perApp } from '#platform/app.ts';
+import { pollTransactions } from './jobs.ts';
 import { markSent, selectBytes } from './rows.ts';
 
 /** Maximum concurrent sends per call. */
@@ -20,6 +22,29 @@ export async function send(app: App, signatures: readonly string[], slot: number
     }),
   );
   if (sent.length > 0) await app.tx((tx) => tx.query(markSent, [sent, slot]));
+}
+
+/** Time for which accepted attempts are collected before they are marked together, ms. */
+const COLLECT_MS = 10;
+
+/** The reads and writes that attempts share which are sent at the same time. `mark` has one key per slot. */
+const shared = perApp((app) => ({
+  bytes: gather(async (signatures: readonly string[]) => {
+    const rows = await app.db.query(selectBytes, [signatures]);
+    return new Map(rows.map(({ signature, bytes }) => [signature, bytes]));
+  }),
+  mark: gather(async (sent: readonly [{ signature: string; slot: number }, ...{ signature: string; slot: number }[]]) => {
+    await app.tx((tx) => tx.query(markSent, [sent.map(({ signature }) => signature), sent[0].slot]));
+  }, COLLECT_MS),
+  poll: gather(() => app.queues.add([{ job: pollTransactions, payload: {} }]).catch(() => undefined)),
+}));
+
+/** Sends a new attempt as `send` does, together with others that are signed at the same time, and begins to poll. */
+export async function sendNew(app: App, signature: string, slot: number): Promise<void> {
+  const { bytes, mark, poll } = app.state(shared);
+  const committed = (await bytes('', signature)).get(signature);
+  const isAccepted = committed !== undefined && (await sendOne(app, signature, committed));
+  await Promise.all([isAccepted ? mark(String(slot), { signature, slot }) : undefined, poll('', signature)]);
 }
 
 async function sendOne(app: App, signature: string, bytes: Buffer): Promise<boolean> {

@@ -39,6 +39,8 @@ const nextDue = statement<{ ms: number | null }>(
  * @returns time until the next queued transaction is due, ms (0 or less = one is due); null when no transaction is queued
  */
 export async function enqueueDue(app: App, priority: Priority): Promise<number | null> {
+  const dueInMs = (await app.db.query(nextDue, [priority]))[0]?.ms ?? null;
+  if (dueInMs === null || dueInMs > 0) return dueInMs;
   const last = app.state(enqueuedAt);
   const isRecent = performance.now() - (last.get(priority) ?? Number.NEGATIVE_INFINITY) < BUSY_INTERVAL_MS;
   if (!isRecent || (await countWaiting(app.queues, priority)) <= FEW_WAITING) {
@@ -46,7 +48,7 @@ export async function enqueueDue(app: App, priority: Priority): Promise<number |
     if (due.length > 0) await addSigning(app.queues, due);
     last.set(priority, performance.now());
   }
-  return (await app.db.query(nextDue, [priority]))[0]?.ms ?? null;
+  return dueInMs;
 }
 
 /** The party that causes transactions. */

@@ -141,10 +141,10 @@ export interface TransactionType {
    */
   simulationFailed?(app: App, subject: string, error: ChainError, draft: TransactionDraft): Promise<ComposeOutcome | undefined>;
   /**
-   * Runs in the database transaction that commits an attempt, before the attempt is sent. An exception rolls the attempt back: it is not sent, and
-   * composing is retried later.
+   * Runs in the database transaction that commits attempts, before they are sent. An exception rolls the attempts back: they are not sent. Attempts of a
+   * batch are then committed one by one, and composing is retried later for those that fail alone.
    */
-  signed?(tx: Tx, attempt: SignedAttempt): Promise<void>;
+  signed?(tx: Tx, attempts: readonly SignedAttempt[]): Promise<void>;
   /** Runs when transactions are confirmed. A confirmed transaction can still be rolled back by a fork. */
   confirmed?(tx: Tx, landed: readonly LandedTransaction[]): Promise<void>;
   /** Runs when a fork rolled confirmed transactions back. */

@@ -1,6 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { computeEpoch } from '#areas/rewards';
+import { newId } from '#lib/ids.ts';
 import type { TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import {
@@ -44,7 +45,7 @@ type Row = readonly [wallet: string, kind: string, source: string, reason: strin
 
 async function insertRows(day: number, rows: readonly Row[]): Promise<void> {
   for (const [wallet, kind, source, reason, points, game] of rows) {
-    const id = randomUUID();
+    const id = newId();
     if (game !== undefined) {
       await sql(
         t.app,

@@ -87,5 +87,5 @@ test('a ban after the first attempt of a root does not keep a further attempt fr
   await sweepEpochs(t.app);
   expect(await epochOf(t, epoch)).toMatchObject({ allocation: 1, allocationPending: false });
   const draft = { do: 'sign', feePayer: 'feePayer', signers: [], instructions: [] } as const;
-  await t.app.tx(async (tx) => await epochRoot.signed?.(tx, { subject: String(epoch), draft, signature: '' }));
+  await t.app.tx(async (tx) => await epochRoot.signed?.(tx, [{ subject: String(epoch), draft, signature: '' }]));
 });

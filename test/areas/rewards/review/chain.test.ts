@@ -40,7 +40,7 @@ test('a draft that was composed before an exclusion is not signed after the new 
   await exclude(DAY, wallet);
   expect(await epochRoot.compose(t.app, String(DAY))).toMatchObject({ do: 'wait' });
   await computeEpoch(t.app, DAY);
-  const sign = t.app.tx(async (tx) => await epochRoot.signed?.(tx, { subject: String(DAY), draft, signature: '' }));
+  const sign = t.app.tx(async (tx) => await epochRoot.signed?.(tx, [{ subject: String(DAY), draft, signature: '' }]));
   await expect(sign).rejects.toThrow('the allocation of epoch 20217 changed after the transaction was composed');
 });
 

@@ -50,7 +50,7 @@ export function reviewSteps(t: () => TestApp) {
   const signRoot = (epoch: number) => (app: TestApp['app']) =>
     app.tx(async (tx) => {
       const draft = { do: 'sign', feePayer: 'feePayer', signers: [], instructions: [] } as const;
-      await epochRoot.signed?.(tx, { subject: String(epoch), draft, signature: '' });
+      await epochRoot.signed?.(tx, [{ subject: String(epoch), draft, signature: '' }]);
       await tx.query(
         {
           text: `insert into chain_attempts (transaction_id, n, signature, bytes, signers, signed_slot, last_valid_height, spends, spend_day, preamble)

@@ -1,16 +1,14 @@
 import type { App } from '#platform/app.ts';
-import type { Tx } from '#platform/db/transaction.ts';
 import { observeAttempts } from '#platform/observability/metrics/metrics.ts';
 import { advanceNonceInstruction } from '../../system-program.ts';
-import { buildTransaction, computeBudget, signWithRoles, writableAccounts } from '../../transactions.ts';
-import { holdCarried } from '../carry.ts';
+import { buildTransaction, computeBudget, signWithRoles } from '../../transactions.ts';
 import { chainError } from '../errors.ts';
-import { pollTransactions } from '../jobs.ts';
-import { reserveOutflows, SOL, sumByAsset } from '../outflows.ts';
-import { insertAttempt, lockToSign, storedSpends, type TransactionRow } from '../rows.ts';
-import { send } from '../send.ts';
-import { furtherSpends, type LiveAttempt, selectLive } from '../siblings.ts';
+import { SOL, sumByAsset } from '../outflows.ts';
+import type { TransactionRow } from '../rows.ts';
+import { sendNew } from '../send.ts';
+import type { LiveAttempt } from '../siblings.ts';
 import type { ChainError, TransactionDraft, TransactionType } from '../transaction-type.ts';
+import { commitAttempt } from './commit.ts';
 import { feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
 
 /**
@@ -47,7 +45,7 @@ export async function signAttempt(
 
   // A transaction with a nonce has no further attempts while it is live, so it begins one step higher.
   const steps = row.attempts + (draft.urgency ?? 0) + (draft.nonce ? 1 : 0);
-  const price = await priorityPrice(app, writableAccounts(build(MAX_UNITS, 0)), steps);
+  const price = await priorityPrice(app, build(MAX_UNITS, 0).writable, steps);
   if (live.some((other) => (other.price ?? 0) >= price)) return { is: 'not-higher' };
 
   const before = advance.length + computeBudget(MAX_UNITS, price).length;
@@ -66,44 +64,20 @@ export async function signAttempt(
   // Before the database transaction, because a signer may take seconds to answer.
   const { signature, bytes } = await signWithRoles(build(units, price), signers);
   const fee = feeOf(signers.length, units, price);
-  const effect = draft.spends ?? [];
-  const costs = sumByAsset([...effect, { asset: SOL, amount: fee }]);
+  const costs = sumByAsset([...(draft.spends ?? []), { asset: SOL, amount: fee }]);
 
-  const committed = await app.tx(async (tx: Tx) => {
-    const state = live.length === 0 ? 'queued' : 'live';
-    if ((await tx.query(lockToSign, [row.id, row.attempts, row.lease, state])).length === 0) return false;
-    // Read after the lock, because an attempt may have ended since.
-    const others = live.length === 0 ? [] : await tx.query(selectLive, [[row.id]]);
-    if (others.length !== live.length) return false;
-    if (draft.carries) await holdCarried(tx, draft.carries, signature);
-    await type.signed?.(tx, { subject: row.subject, signature, draft, isFurther: live.length > 0 });
-    const spends = live.length === 0 ? costs : furtherSpends(others, effect, fee);
-    const day = await reserveOutflows(app, tx, row.priority, spends);
-    await tx.query(insertAttempt, [
-      row.id,
-      row.attempts + 1,
-      signature,
-      bytes,
-      signers.map((key) => key.publicKey.toBase58()),
-      draft.nonce ? null : recent.lastValidBlockHeight,
-      draft.nonce?.account.toBase58() ?? null,
-      draft.nonce?.value ?? null,
-      recent.slot,
-      storedSpends(spends),
-      day,
-      before,
-      String(fee),
-      row.priority,
-      draft.carries?.members.map(({ id }) => id) ?? [],
-      price,
-      storedSpends(costs),
-      type.maxLive ?? 1,
-    ]);
-    return true;
+  const committed = await commitAttempt(app, {
+    ...{ type, row, draft, live, fee, costs },
+    signed: {
+      ...{ signature, price, preamble: before, bytes: bytes.toString('base64'), signed_slot: recent.slot },
+      signers: signers.map((key) => key.publicKey.toBase58()),
+      last_valid_height: draft.nonce ? null : recent.lastValidBlockHeight,
+      nonce_account: draft.nonce?.account.toBase58() ?? null,
+      nonce: draft.nonce?.value ?? null,
+    },
   });
   if (!committed) return { is: 'raced' };
   observeAttempts(type.name, 'signed', [0]);
-  await send(app, [signature], recent.slot);
-  await app.queues.add([{ job: pollTransactions, payload: {} }]).catch(() => undefined);
+  await sendNew(app, signature, recent.slot);
   return { is: 'sent' };
 }

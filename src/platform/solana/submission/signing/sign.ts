@@ -1,11 +1,13 @@
+import { gather } from '#lib/concurrency/gather.ts';
 import { HttpError } from '#lib/errors.ts';
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import { freeLeased, leaseTransactions, REFUSED } from '../carry.ts';
 import { composeOnBoth } from '../compose-on-both.ts';
 import { DailyLimitReached, outflowLeft, SOL } from '../outflows.ts';
 import { selectPauseOfType } from '../pauses.ts';
-import { postpone, selectTransaction, settleQueued, storedError, type TransactionRow } from '../rows.ts';
+import type { Priority } from '../priorities.ts';
+import { postpone, selectTransactions, settleQueued, storedError, type TransactionRow } from '../rows.ts';
 import type { CarriedTransactions, ChainError, ComposeOutcome, TransactionDraft, TransactionType } from '../transaction-type.ts';
 import { signAttempt } from './attempt.ts';
 import { MINIMUM_FEE } from './fees.ts';
@@ -26,25 +28,33 @@ const PAUSED_RETRY_MS = 15_000;
  */
 const LIMIT_RETRY_MS = 30_000;
 
+/** The reads that transactions share which are signed at the same time. `pause` has one key per type, `left` one per class. */
+const shared = perApp((app) => ({
+  rows: gather(async (ids: readonly string[]) => new Map((await app.db.query(selectTransactions, [ids])).map((row) => [row.id, row]))),
+  pause: gather(async ([{ scope, name }]: readonly [TransactionType, ...TransactionType[]]) => await app.db.query(selectPauseOfType, [scope, name])),
+  left: gather(async ([priority]: readonly [Priority, ...Priority[]]) => await outflowLeft(app, SOL, priority)),
+}));
+
 /**
  * Composes, simulates and signs a transaction, commits the signed bytes, reads them back and sends them. For a live transaction, signs a further attempt.
  * If the process stops before the commit, nothing was sent; if it stops after the commit, polling sends the committed bytes.
  * If two workers sign the same row, only one commits; the other discards its signed transaction.
  */
 export async function signAndSend(app: App, types: ReadonlyMap<string, TransactionType>, id: string): Promise<void> {
-  const read = (await app.db.query(selectTransaction, [id]))[0];
+  const { rows, pause, left } = app.state(shared);
+  const read = (await rows('', id)).get(id);
   if (!read?.due) return;
   const type = types.get(read.type);
   if (!type) throw new Error(`unknown transaction type: ${read.type}`);
   if (read.state === 'live') return await signFurther(app, type, read);
   if (read.state !== 'queued') return;
-  const paused = (await app.db.query(selectPauseOfType, [type.scope, type.name]))[0];
+  const paused = (await pause(type.name, type))[0];
   if (paused) return await postponeBy(app, read, PAUSED_RETRY_MS, { name: 'Paused', message: paused.reason, instruction: null, code: null });
   let row = read;
   let claimed: CarriedTransactions | null = null;
   try {
     // While the limit of SOL is reached, the transaction is not composed, so that waiting transactions send no requests to the RPC node.
-    if ((await outflowLeft(app, SOL, row.priority)) < MINIMUM_FEE) throw new DailyLimitReached(SOL);
+    if ((await left(row.priority, row.priority)) < MINIMUM_FEE) throw new DailyLimitReached(SOL);
     const leased = await leaseTransactions(app, type, row);
     if (leased === null) return;
     ({ row, claimed } = leased);

@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Figure } from './report.ts';
+
+const root = join(import.meta.dirname, '../../..');
+
+/** Runs of each benchmark on each of the two releases. */
+export const COMPARED_RUNS = Number(process.env.BENCH_RUNS ?? 3);
+
+/**
+ * Compares this checkout with another commit. Runs the benchmarks of this checkout on the processes of both releases in turn, so that slow and fast
+ * minutes of the machine affect both.
+ * @param ref the other commit, as Git names it
+ * @param run runs one benchmark on the release in a folder, and returns its figures
+ * @returns the medians of this checkout, each compared with the median of the other commit
+ */
+export async function compare(ref: string, names: readonly string[], run: (name: string, checkout?: string) => Promise<Figure[]>): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'coinop-compare-'));
+  try {
+    const commit = checkOut(ref, folder);
+    const [own, other]: [Figure[], Figure[]] = [[], []];
+    for (let i = 1; i <= COMPARED_RUNS; i++) {
+      for (const name of names) {
+        console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, ${commit}`);
+        other.push(...(await run(name, folder)));
+        console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, this checkout`);
+        own.push(...(await run(name)));
+      }
+    }
+    return compared(own, other, commit);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes the files of a commit into a folder, with its npm packages. @returns the short name of the commit */
+function checkOut(ref: string, folder: string): string {
+  const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'buffer', maxBuffer: 1024 ** 3 });
+  // `--end-of-options` makes Git refuse a name that begins with a hyphen instead of reading it as an option.
+  const commit = git('rev-parse', '--short', '--verify', '--end-of-options', `${ref}^{commit}`).toString().trim();
+  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit) });
+  const lockOf = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8');
+  if (lockOf(folder) === lockOf(root)) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  else execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  return commit;
+}
+
+/**
+ * Returns one row per value that both releases have: the median of this checkout, the median and the spread (least and greatest value) of both, and
+ * the ratio of the medians.
+ */
+export function compared(own: readonly Figure[], other: readonly Figure[], commit: string): Figure[] {
+  const keyOf = ({ bench, what }: Figure) => `${bench} ${what}`;
+  const others = Map.groupBy(other, keyOf);
+  return [...Map.groupBy(own, keyOf)].flatMap(([key, figures]) => {
+    const [first] = figures;
+    const [mine, theirs] = [valuesOf(figures), valuesOf(others.get(key) ?? [])];
+    if (!first || mine.length === 0) return [];
+    const unit = first.figure.replace(/^[\d.,∞-]+/, '');
+    const { bench, what } = first;
+    const row = { bench, what, figure: `${shown(median(mine))}${unit} (${spread(mine)})`, value: median(mine) };
+    if (theirs.length === 0) return [{ ...row, against: `not in ${commit}`, ratio: '' }];
+    return [
+      { ...row, against: `${commit}: ${shown(median(theirs))}${unit} (${spread(theirs)})`, ratio: `${(median(mine) / median(theirs)).toFixed(2)}×` },
+    ];
+  });
+}
+
+const valuesOf = (figures: readonly Figure[]): number[] =>
+  figures
+    .map(({ value }) => value)
+    .filter((value) => Number.isFinite(value))
+    .sort((a, b) => a - b);
+
+/** Returns the median of sorted values. */
+export function median(sorted: readonly number[]): number {
+  const middle = sorted.length / 2;
+  return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
+}
+
+const shown = (value: number): string => value.toLocaleString('en', { maximumSignificantDigits: 4 });
+const spread = (sorted: readonly number[]): string => `${shown(sorted[0] ?? Number.NaN)}–${shown(sorted.at(-1) ?? Number.NaN)}`;

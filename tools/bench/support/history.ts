@@ -1,0 +1,181 @@
+import type pg from 'pg';
+import { ofMonth, partitionOf, type Relation } from '#areas/points/history/index.ts';
+import { bucketOf, bucketStart, PERIODS } from '#lib/periods.ts';
+
+/** The partitioned tables, each with its key and the key of the first row of a UTC day. */
+const KEYS: Readonly<Record<Relation, (day: number) => string>> = {
+  activities: (day) => String(day),
+  ledger: (day) => String(day),
+  plays: (day) => `'${firstId(day)}'`,
+  score_plays: (day) => `'${firstId(day)}'`,
+  scores: (day) => `'${firstId(day)}'`,
+};
+const RELATIONS = Object.keys(KEYS) as Relation[];
+/** Number of months before the present one that have partitions, and of these the months at the end that stay open. */
+const MONTHS = 12;
+const OPEN = 3;
+/** Maximum rows of one statement. */
+const ROWS_PER_INSERT = 1_000_000;
+
+const firstId = (day: number) =>
+  `${(day * 86_400_000)
+    .toString(16)
+    .padStart(12, '0')
+    .replace(/^(.{8})/, '$1-')}-0000-0000-000000000000`;
+const monthOf = (day: number) => bucketOf('month', day);
+
+/** Makes the partitions of the months before the present one, as if the service had been in use for a year. Precondition: the tables are empty. */
+export async function makePastPartitions(db: pg.Client, today: number): Promise<void> {
+  const oldest = monthOf(today) - MONTHS;
+  for (const relation of RELATIONS) {
+    const bound = (month: number) => KEYS[relation](bucketStart('month', month));
+    await db.query(`alter table ${relation} detach partition ${relation}_first`);
+    await db.query(`alter table ${relation} attach partition ${relation}_first for values from (minvalue) to (${bound(oldest)})`);
+    for (let month = oldest; month < monthOf(today); month++) {
+      await db.query(
+        `create table ${partitionOf(relation, month)} partition of ${relation} for values from (${bound(month)}) to (${bound(month + 1)})`,
+      );
+    }
+  }
+}
+
+/** Returns the months whose rows `growHistory` makes: all past months but the newest, which stay open. */
+export const grownMonths = (today: number): number[] => Array.from({ length: MONTHS - OPEN }, (_, i) => monthOf(today) - MONTHS + i);
+
+/**
+ * Adds rows with the numbers from `from` to `until` to the months that are to be closed: per number one play, one score, one ledger row and two
+ * activities. The wallets are those with more than 100 points; each plays three games.
+ * @param ledgerOnly adds only ledger rows
+ */
+export async function growHistory(db: pg.Client, today: number, from: number, until: number, ledgerOnly: boolean): Promise<void> {
+  const months = grownMonths(today);
+  const first = bucketStart('month', months[0] ?? 0);
+  const days = bucketStart('month', (months.at(-1) ?? 0) + 1) - first;
+  await db.query(`set session_replication_role = replica; set work_mem = '256MB'; set jit = off`);
+  await db.query(
+    `create temp table if not exists gw as select row_number() over (order by wallet) - 1 as n, wallet from standings where board = 'global' and mode = 'regular' and total > 100`,
+  );
+  await db.query('create unique index if not exists gw_n on gw (n)');
+  await db.query('create temp table if not exists gg as select row_number() over (order by id) - 1 as n, id from games');
+  await db.query('analyze gw, gg');
+  const id = (seconds: string, version: string) =>
+    `(lpad(to_hex((${seconds})::bigint * 1000), 12, '0') || '7${version}8' || lpad(to_hex(i::bigint), 15, '0'))::uuid`;
+  for (let at = from; at < until; at += ROWS_PER_INSERT) {
+    await db.query(`
+      create temp table gs as
+      select w.wallet, g.id as game_id, day, to_timestamp(sec) as at, ${id('sec', '001')} as id, ${id('sec - 60', '000')} as play_id, normalized, 1 + normalized / 200 as points
+      from (
+        select i, (hashint8(i)::int8 & 2147483647) as h, ${first} + ((i * ${days}::int8) / ${until} + i * 7919) % ${days} as day,
+          (hashint8(i + 1)::int8 & 2147483647) % 10001 as normalized
+        from generate_series(${at}::int8, ${Math.min(until, at + ROWS_PER_INSERT)}::int8 - 1) i) r
+      join gw w on w.n = r.h % (select count(*) from gw) join gg g on g.n = (w.n + r.normalized % 3) % (select count(*) from gg),
+      lateral (select day * 86400 + 120 + r.h % 86000 as sec) t`);
+    await db.query(`
+      insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+      select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at, day from gs order by at`);
+    if (!ledgerOnly) {
+      await db.query(
+        `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from gs order by at`,
+      );
+      await db.query(`
+        insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
+        select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, false, 'accepted', 'regular', 60000, day, at from gs order by at`);
+      await db.query('insert into score_plays (play_id, score_id) select play_id, id from gs');
+      await db.query(`
+        insert into activities (kind, source_id, wallet, game_id, amount, day, at, batch, cause_day)
+        select 'play', play_id::text, wallet, game_id, 0, day, at - interval '1 minute', 1, day from gs
+        union all select 'score', id::text, wallet, game_id, normalized, day, at, 1, day from gs`);
+    }
+    await db.query('drop table gs');
+  }
+  await recompute(db, today);
+  await db.query('reset session_replication_role');
+}
+
+/** Computes the sums of wallets, games and days again from all rows. */
+async function recompute(db: pg.Client, today: number): Promise<void> {
+  const inYear = `day >= ${bucketStart('year', bucketOf('year', today))}`;
+  await db.query(`
+    update standings s set total = l.total, year_value = l.year from (
+      select wallet, sum(points) as total, coalesce(sum(points) filter (where ${inYear}), 0) as year from ledger where mode = 'regular' group by 1) l
+    where s.board = 'global' and s.mode = 'regular' and s.wallet = l.wallet`);
+  const columns = PERIODS.flatMap((period) => [period, `${period}_value`]);
+  const values = PERIODS.map((period) => `${bucketOf(period, today)}, ${period === 'year' ? 'c.year' : '0'}`);
+  await db.query(`
+    insert into standings as s (board, mode, wallet, version, total, ${columns.join(', ')})
+    select 'game:' || game_id, 'regular', wallet, 1, best, ${values.join(', ')} from (
+      select game_id, wallet, max(normalized) as best, coalesce(max(normalized) filter (where ${inYear}), 0) as year from scores
+      where mode = 'regular' and status = 'accepted' group by 1, 2) c
+    on conflict (board, mode, wallet) do update set total = excluded.total, year_value = excluded.year_value`);
+  await db.query(`
+    update players p set tally = jsonb_build_object('regular', t.games) from (
+      select wallet, jsonb_object_agg(game_id, jsonb_build_object('scores', n, 'points', points)) as games
+      from (select wallet, game_id, count(*) as n, sum(points) as points from scores where status = 'accepted' group by 1, 2) g group by 1) t
+    where t.wallet = p.wallet`);
+  await db.query('delete from point_totals');
+  await db.query(
+    'insert into point_totals (day, shard, mode, kind, points, entries) select day, 0, mode, kind, sum(points), count(*) from ledger group by day, mode, kind',
+  );
+  await recountGames(db);
+}
+
+/** Counts the plays, players and scores of all games again. */
+async function recountGames(db: pg.Client): Promise<void> {
+  await db.query('insert into game_players (game_id, wallet) select distinct game_id, wallet from plays on conflict do nothing');
+  await db.query('delete from game_counters');
+  await db.query(`
+    insert into game_counters (game_id, shard, plays, players, scores, score_sum)
+    select game_id, 0, p.plays, p.players, coalesce(s.n, 0), coalesce(s.sum, 0)
+    from (select game_id, count(*) as plays, count(distinct wallet) as players from plays group by 1) p
+    left join (select game_id, count(*) as n, sum(normalized) as sum from scores where status = 'accepted' group by 1) s using (game_id)`);
+}
+
+/** Adds the version and the counters of a game, and the activities of its plays since yesterday, which were inserted without them, so that the audit finds no difference. */
+export async function completeGame(db: pg.Client, gameId: string, today: number): Promise<void> {
+  await db.query(
+    `insert into game_versions (game_id, version, definition) select id, version, definition from games where id = $1 on conflict do nothing`,
+    [gameId],
+  );
+  await db.query(
+    `insert into activities (kind, source_id, wallet, game_id, amount, day, at, batch, cause_day)
+     select 'play', id::text, wallet, game_id, 0, floor(extract(epoch from started_at) / 86400)::int, started_at, 1, cause_day('play', id::text)
+     from plays where game_id = $1 and id >= '${firstId(today - 1)}' on conflict do nothing`,
+    [gameId],
+  );
+  await recountGames(db);
+}
+
+/** Deletes an epoch with its leaves, so that it can be computed again. */
+export async function removeEpoch(db: pg.Client, epoch: number): Promise<void> {
+  await db.query('set session_replication_role = replica');
+  for (const table of ['reward_leaves', 'reward_trees', 'reward_allocations', 'epoch_accounts', 'epochs']) {
+    await db.query(`delete from ${table} where epoch = $1`, [epoch]);
+  }
+  await db.query('reset session_replication_role');
+}
+
+/** Opens all closed months again, newest first, so that rows can be added to them. */
+export async function reopenMonths(db: pg.Client): Promise<void> {
+  const { rows } = await db.query<{ month: number }>('select distinct month from closed_partitions order by month desc');
+  for (const { month } of rows) await db.query('select reopen_month($1)', [month]);
+}
+
+/** Returns the number of rows of the ledger in the closed months. */
+export async function closedRows(db: pg.Client): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    `select coalesce(sum(row_count), 0)::float8 as n from closed_partitions where relation = 'ledger' and closed_at is not null`,
+  );
+  return rows[0]?.n ?? 0;
+}
+
+/** Returns the bytes per row of each partitioned table with its indexes, from the rows of one month. */
+export async function bytesPerRow(db: pg.Client, month: number): Promise<Map<Relation, number>> {
+  const found = new Map<Relation, number>();
+  for (const relation of RELATIONS) {
+    const { rows } = await db.query<{ bytes: number }>(
+      `select pg_total_relation_size('${partitionOf(relation, month)}')::float8 / greatest(1, count(*)) as bytes from ${relation} where ${ofMonth(relation, month)}`,
+    );
+    found.set(relation, rows[0]?.bytes ?? 0);
+  }
+  return found;
+}
