@@ -49,11 +49,12 @@ COPY jobs jobs
 COPY src src
 COPY workers workers
 # For operators: docker compose exec worker bin/audit
-COPY bin/audit bin/deploy bin/doctor bin/verify-epoch bin/verify-round bin/verify-score bin/
+COPY bin/audit bin/deploy bin/doctor bin/history bin/verify-epoch bin/verify-round bin/verify-score bin/
 COPY packages/verify/src packages/verify/src
 COPY programs/deploy programs/deploy
 COPY tools/audit tools/audit
 COPY tools/doctor tools/doctor
+COPY tools/history tools/history
 COPY tools/verify tools/verify
 COPY --from=web /app/packages/web/dist packages/web/dist
 USER 1000:1000

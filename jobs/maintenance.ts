@@ -9,6 +9,14 @@ export const purgeExpired = job({
   id: () => 'purge-expired',
 });
 
+/** Makes the partitions of the next months, closes old months of the ledger, and exports and detaches the oldest ones. */
+export const keepHistory = job({
+  name: 'keep-history',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'keep-history',
+});
+
 /** Closes the UTC day, week, month or year that has ended, and stores the final ranks of its leaderboards. */
 export const closePeriods = job({
   name: 'close-periods',

@@ -41,4 +41,5 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   deleteAccounts: 60_000,
   checkNames: 60_000,
   purgeExpired: 60_000,
+  keepHistory: 600_000,
 };

@@ -7,11 +7,13 @@ import { web } from './areas/web/index.ts';
 import { jobDescriptions } from './job-descriptions.ts';
 import { cors } from './platform/auth/origin.ts';
 import { openSessions } from './platform/auth/sessions.ts';
+import { delayWrongToken, WrongToken } from './platform/auth/wrong-tokens.ts';
 import { actionHeaders } from './platform/http/actions.ts';
 import { drain } from './platform/http/body.ts';
 import { bullBoard } from './platform/http/bull-board.ts';
 import { toHttpError } from './platform/http/errors.ts';
 import { docs } from './platform/http/openapi/docs.ts';
+import { STRICT_TRANSPORT } from './platform/http/page-headers.ts';
 import { sendErrorPage } from './platform/http/pages/page.ts';
 import type { AnyRoute } from './platform/http/route.ts';
 import { createRouter } from './platform/http/router.ts';
@@ -51,6 +53,7 @@ const onlyMedia =
 
 /** Koa middleware: sets the request id and default headers, renders errors, and records metrics and logs of the request. */
 function handleRequest(app: App): Koa.Middleware {
+  const isTls = app.config.publicUrl.protocol === 'https:';
   return async (ctx, next) => {
     const started = performance.now();
     beginRequest();
@@ -60,9 +63,11 @@ function handleRequest(app: App): Koa.Middleware {
     ctx.res.setHeader('X-Request-Id', requestId);
     ctx.res.setHeader('X-Content-Type-Options', 'nosniff');
     ctx.res.setHeader('Cache-Control', 'no-store');
+    if (isTls) ctx.res.setHeader('Strict-Transport-Security', STRICT_TRANSPORT);
     try {
       await next();
     } catch (error) {
+      if (error instanceof WrongToken) await delayWrongToken(app);
       const httpError = toHttpError(error);
       ctx.status = httpError.status;
       ctx.set(httpError.headers);

@@ -13,6 +13,8 @@ import {
 } from './lib/settings/values.ts';
 import { AuthEnvironment, authConfig } from './platform/auth/config.ts';
 import { TracingEnvironment, tracingConfig } from './platform/observability/tracing/config.ts';
+import { QuotaEnvironment, quotaConfig } from './platform/quotas/config.ts';
+import { RedisEnvironment } from './platform/redis/config.ts';
 import { ChainEnvironment, chainConfig } from './platform/solana/config.ts';
 import { StorageEnvironment, storageConfig } from './platform/storage/config.ts';
 import type { WebhookSource } from './platform/webhooks/config.ts';
@@ -47,7 +49,11 @@ export { type AdminToken, SCOPES, type Scope } from './platform/auth/config.ts';
 /** Environment variables by name. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const postgresUrl = z.string().regex(/^postgres(?:ql)?:\/\/\S+$/, 'must be a URL that begins with postgresql://');
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(?:ql)?:\/\/\S+$/, 'must be a URL that begins with postgresql://')
+  // Without a name, the driver would connect to this machine.
+  .refine((url) => !/^[^/]*\/\/(?:[^/?]*@)?(?:,|[^/?]*,(?:[,:/?]|$))/.test(url), 'must name a host before and after each comma');
 
 /** The settings, in the order of the problems that `inspectConfig` returns. */
 const Variables = z.object({
@@ -70,15 +76,12 @@ const Variables = z.object({
   DATABASE_URL: postgresUrl.default('postgresql://localhost/coinop'),
   /** URL of the role that owns the tables, for `src/migrate.ts` only. Without it, `DATABASE_URL`. */
   MIGRATION_DATABASE_URL: postgresUrl.optional(),
+  /** Standbys of the database, for reads that may be seconds old. Without it, the primary answers all reads. */
+  DATABASE_READ_URL: postgresUrl.optional(),
+  /** Maximum age of the data that a standby returns, ms. A standby that is further behind is not read. */
+  READ_MAX_LAG_MS: z.coerce.number().int().min(100).max(60_000).default(5_000),
   DATABASE_POOL: z.coerce.number().int().min(2).max(100).default(10),
-  REDIS_URL: z
-    .string()
-    .regex(/^(?:rediss?|unix):\/\/\S+$/, 'must be a URL that begins with redis://, rediss:// or unix://')
-    .default('redis://localhost:6379'),
-  REDIS_PREFIX: z
-    .string()
-    .regex(/^[a-z0-9-]+$/)
-    .default('coinop'),
+  ...RedisEnvironment,
   ADMIN_TOKENS: list(''),
   INTERNAL_TOKENS: list(''),
   /**
@@ -104,17 +107,32 @@ const Variables = z.object({
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Maximum points per wallet and day over all games. */
   DAILY_POINTS_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(50_000),
+  /** Maximum scores per wallet in games without verification, which each API process accepts per minute and per day. */
+  UNVERIFIED_SCORES_PER_MINUTE: z.coerce.number().int().min(1).max(1_000_000).default(60),
+  UNVERIFIED_SCORES_PER_DAY: z.coerce.number().int().min(1).max(1_000_000_000).default(5_000),
   REPLAY_DAYS: z.coerce.number().int().min(1).max(3_650).default(90),
+  /** Full months before the present one whose ledger and activities stay in the database; older months are exported and detached. 0 = all months. */
+  HISTORY_MONTHS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_200)
+    .refine((months) => months === 0 || months >= 13, 'must be 0 or a whole number from 13 to 1200, because the boards of a year need its points')
+    .default(13),
   /** Maximum points that a wallet gets per day from the scores of the wallets that it referred. */
   REFERRAL_DAILY_CAP: z.coerce.number().int().min(0).max(1_000_000_000).default(5_000),
   /** Hours between the computation of an epoch and the earliest signing of its root. Default: 6 in production, else 0. */
   REVIEW_HOURS: z.coerce.number().int().min(0).max(168).optional(),
   /** Maximum chat messages in 10 s per wallet, or per author of a bridged chat. */
   CHAT_MESSAGES_PER_10_SEC: z.coerce.number().int().min(1).max(1_000_000).default(20),
+  /** Maximum chat messages in 24 hours per wallet, or per author of a bridged chat. Entries of rounds do not count. */
+  CHAT_MESSAGES_PER_DAY: z.coerce.number().int().min(1).max(1_000_000_000).default(5_000),
   /** Maximum chat messages per second of all authors together. Entries of rounds do not count. */
   CHAT_MESSAGES_PER_SEC: z.coerce.number().int().min(1).max(1_000_000).default(200),
   /** Seconds that an author waits between two chat messages until an operator chooses another time; 0 = no slow mode. */
   CHAT_SLOW_MODE_SEC: z.coerce.number().int().min(0).max(3_600).default(0),
+  /** Days for which chat messages are kept; messages that made entries of rounds are kept for ever. 0 = all messages. */
+  CHAT_DAYS: z.coerce.number().int().min(0).max(36_500).default(365),
   /** Legacy rounds that wallets may open: none, rounds with a ticket price, or all. */
   LEGACY_ROUNDS: z.enum(['off', 'paid', 'all']).default('all'),
   /** Maximum legacy rounds of a wallet that are not drawn yet. */
@@ -137,6 +155,7 @@ const Variables = z.object({
   ...AuthEnvironment,
   ...ChainEnvironment,
   ...StorageEnvironment,
+  ...QuotaEnvironment,
   ...XEnvironment,
   ...TracingEnvironment,
 });
@@ -225,8 +244,15 @@ function buildConfig(e: z.output<typeof Variables>, report: ReportProblem) {
     mediaUrl: mediaUrl === undefined ? null : parseOr(report, null, () => parseMediaUrl(mediaUrl, publicUrl, production)),
     allowedOrigins: [publicUrl.origin, ...parseEach(report, e.ALLOWED_ORIGINS, parseOrigin)],
     trustProxy: e.TRUST_PROXY,
-    database: { url: e.DATABASE_URL, migrationUrl: e.MIGRATION_DATABASE_URL ?? e.DATABASE_URL, pool: e.DATABASE_POOL },
-    redis: { url: e.REDIS_URL, prefix: e.REDIS_PREFIX },
+    database: {
+      url: e.DATABASE_URL,
+      migrationUrl: e.MIGRATION_DATABASE_URL ?? e.DATABASE_URL,
+      /** URL of the standbys; null when the primary answers all reads. */
+      readUrl: e.DATABASE_READ_URL ?? null,
+      maxLagMs: e.READ_MAX_LAG_MS,
+      pool: e.DATABASE_POOL,
+    },
+    redis: { target: e.REDIS_URL, prefix: e.REDIS_PREFIX },
     ...authConfig(e, report),
     webhookKeys,
     sessionKeys: e.SESSION_KEYS,
@@ -236,13 +262,17 @@ function buildConfig(e: z.output<typeof Variables>, report: ReportProblem) {
     clockOffsetMs: e.CLOCK_OFFSET_SEC * 1_000,
     logLevel: e.LOG_LEVEL,
     dailyPointsCap: e.DAILY_POINTS_CAP,
+    unverifiedScores: { perMinute: e.UNVERIFIED_SCORES_PER_MINUTE, perDay: e.UNVERIFIED_SCORES_PER_DAY },
     replayDays: e.REPLAY_DAYS,
+    historyMonths: e.HISTORY_MONTHS,
     referralDailyCap: e.REFERRAL_DAILY_CAP,
     reviewHours: e.REVIEW_HOURS ?? (production ? 6 : 0),
     chat: {
       messagesPer10Sec: e.CHAT_MESSAGES_PER_10_SEC,
+      messagesPerDay: e.CHAT_MESSAGES_PER_DAY,
       messagesPerSec: e.CHAT_MESSAGES_PER_SEC,
       slowModeSec: e.CHAT_SLOW_MODE_SEC,
+      days: e.CHAT_DAYS,
     },
     legacyRounds: {
       allowed: e.LEGACY_ROUNDS,
@@ -260,6 +290,8 @@ function buildConfig(e: z.output<typeof Variables>, report: ReportProblem) {
     organisers: production || e.ORGANISERS.length > 0 ? new Set(parseEach(report, e.ORGANISERS, parseOrganiser)) : null,
     chain: chainConfig(e, production, report),
     storage: storageConfig(e, production, report),
+    /** Maximum bytes of stored content. */
+    quotas: quotaConfig(e),
     x: xConfig(e, production, report),
     tracing: tracingConfig(e),
   };

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { QUEUES } from '#jobs/queues.ts';
 import { eventCatalog, gauges, managed } from './areas/registry.ts';
 import type { Config } from './config.ts';
@@ -6,12 +5,13 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import { type App, AppStates } from './platform/app.ts';
 import { openOrm } from './platform/db/orm.ts';
 import { pooled } from './platform/db/sql.ts';
+import { openReads } from './platform/db/standby.ts';
 import { transactions } from './platform/db/transaction.ts';
 import { wakeUpChannel } from './platform/events/redis-stream.ts';
 import { openQueues } from './platform/jobs/queues.ts';
 import { openReplies } from './platform/jobs/replies.ts';
 import { type Logger, openLog } from './platform/observability/log.ts';
-import { FAIL_FAST, openRedis, PATIENT } from './platform/redis/connection.ts';
+import { FAIL_FAST, openRedis, PATIENT, type RedisClient } from './platform/redis/connection.ts';
 import { openChain } from './platform/solana/solana.ts';
 import { openStorage } from './platform/storage/open.ts';
 
@@ -38,7 +38,7 @@ export async function openContext(config: Config, name: string, options: { clock
   const log = options.log ?? openLog(config, name);
   const timeouts = options.timeouts ?? REQUEST_TIMEOUTS;
   const orm = await openOrm(config, managed, timeouts.sqlMs);
-  const connections: Redis[] = [];
+  const connections: RedisClient[] = [];
   const connect = (options = PATIENT) => {
     const redis = openRedis(config, log, options);
     connections.push(redis);
@@ -48,13 +48,17 @@ export async function openContext(config: Config, name: string, options: { clock
   const queues = openQueues(connect({ ...FAIL_FAST, enableAutoPipelining: false, commandTimeout: timeouts.queueMs }), config.redis.prefix, QUEUES);
   const replies = await openReplies(connect(), config.redis.prefix);
   const storage = openStorage(config.storage);
+  const pool = () => orm.em.getConnection().getNativeClient();
+  const db = pooled(pool);
+  const reads = openReads(config, db, pool, log);
   const states = new AppStates();
   const app: App = {
     config,
     log,
     clock: options.clock ?? systemClock(config.clockOffsetMs),
     orm,
-    db: pooled(() => orm.em.getConnection().getNativeClient()),
+    db,
+    reads,
     tx: transactions(orm, queues, log, () => redis.publish(wakeUpChannel(config), '1')),
     redis,
     queues,
@@ -71,6 +75,7 @@ export async function openContext(config: Config, name: string, options: { clock
       await states.close();
       replies.close();
       storage.close();
+      await reads.close();
       await queues.close();
       for (const connection of connections) connection.disconnect();
       await orm.close(true);

@@ -8,6 +8,7 @@ import { JOB_TIMEOUTS } from './context.ts';
 import { shiftDatabaseClock } from './platform/db/app-clock.ts';
 import { openOrm } from './platform/db/orm.ts';
 import { grantRights, readRole } from './platform/db/rights.ts';
+import { findPrimary } from './platform/db/servers.ts';
 import { openLog } from './platform/observability/log.ts';
 
 /**
@@ -18,7 +19,7 @@ const { down } = parseArgs({ options: { down: { type: 'string' } } }).values;
 const config = readConfig();
 const log = openLog(config, 'migrate');
 const url = config.database.migrationUrl;
-const owner = new pg.Client({ connectionString: url });
+const owner = new pg.Client({ connectionString: await findPrimary(url) });
 const orm = await openOrm({ ...config, database: { ...config.database, url } }, managed, JOB_TIMEOUTS.sqlMs);
 try {
   // Reads the role before the migrations, so that a wrong DATABASE_URL changes nothing.

@@ -1,5 +1,6 @@
 import { purgeReplays } from '#areas/arcade';
 import { purgeExpiredAuth } from '#areas/auth';
+import { purgeChat } from '#areas/chat';
 import { purgeExpiredSocial } from '#areas/social';
 import type { purgeExpired as job } from '#jobs/maintenance.ts';
 import type { App } from '#platform/app.ts';
@@ -20,6 +21,7 @@ export const purgeExpired: Handler<typeof job> = async (app) => {
   await repeat(app, purgeIdempotencyKeys);
   await repeat(app, purgeExpiredSocial);
   await repeat(app, (tx) => purgeReplays(tx, app.config.replayDays));
+  await repeat(app, (tx) => purgeChat(tx, app.config.chat.days));
   for (const source of WEBHOOK_SOURCES) await repeat(app, (tx) => purgeDeliveries(tx, source));
 };
 

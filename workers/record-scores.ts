@@ -1,7 +1,7 @@
 import { observeScores, processScores, type ReplayEvidence, runReplays } from '#areas/arcade';
 import { admitScores } from '#areas/battles';
 import type { recordScores as job, Submission } from '#jobs/scores.ts';
-import { batching } from '#lib/batching.ts';
+import { batching } from '#lib/concurrency/batching.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { answer } from '#platform/jobs/replies.ts';
 import { exportTrace, traceBatch } from '#platform/observability/tracing/tracing.ts';

@@ -18,12 +18,12 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   scores: { concurrency: 16, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   chain: { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
-  // The concurrency of a queue is the minimum share of its class, because no other class can use it. A process signs about 40 claims per second (limited
-  // by its CPU), so a higher concurrency of claims would not sign more claims but delay the other classes.
+  // The concurrency of a queue is the minimum share of its class, because no other class can use it. Claims that are signed at the same time share their
+  // statements, so their concurrency is the size of a batch.
   'sign-commitments': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-roots': { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-payouts': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
-  'sign-claims': { concurrency: 24, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  'sign-claims': { concurrency: 48, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   polling: { concurrency: 1, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   payouts: { concurrency: 2, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   webhooks: { concurrency: 8, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },

@@ -25,7 +25,7 @@ const prefixOf = (checkout: string): string => `${PREFIX}${process.getuid?.() ??
 
 /**
  * Returns the folder of the process that keeps the servers. The name contains a hash of the code that starts servers, so that a run with other code
- * starts other servers.
+ * or another TEST_REDIS starts other servers.
  */
 function keptFolder(checkout: string): string {
   const code = ['stack', 'test'].flatMap((room) => {
@@ -35,7 +35,7 @@ function keptFolder(checkout: string): string {
       .sort()
       .map((file) => readFileSync(join(folder, file), 'utf8'));
   });
-  return join(temporaryBase(), `${prefixOf(checkout)}${hash(code.join())}`);
+  return join(temporaryBase(), `${prefixOf(checkout)}${hash(`${process.env.TEST_REDIS} ${code.join()}`)}`);
 }
 
 /**
@@ -117,7 +117,7 @@ async function removeRemains({ postgres, redis }: Servers): Promise<void> {
     .split('\n')
     .filter((name) => name !== '');
   for (const name of databases) query(`drop database "${name}" with (force)`);
-  await redis.restart({ empty: true });
+  await redis.clear();
 }
 
 if (import.meta.main) {

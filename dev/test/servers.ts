@@ -3,8 +3,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Postgres, startPostgres } from '#dev/stack/postgres.ts';
-import { type Redis, startRedis } from '#dev/stack/redis.ts';
-import type { Supervisor } from '#dev/stack/supervisor.ts';
+import { startRedis } from '#dev/stack/redis.ts';
+import { startRedisGroup } from '#dev/stack/redis-group.ts';
+import type { StackPart, Supervisor } from '#dev/stack/supervisor.ts';
 
 /** URLs of the PostgreSQL and the Redis that all tests of a run share. */
 export interface ServerUrls {
@@ -15,19 +16,36 @@ export interface ServerUrls {
 const REQUEST = 'servers';
 const STOP = 'stop';
 
+/** The Redis of the tests. */
+interface TestRedis extends StackPart {
+  readonly url: string;
+  /** Deletes all keys. */
+  clear(): Promise<void>;
+}
+
 /** The running servers. */
 export interface Servers {
   readonly postgres: Postgres;
-  readonly redis: Redis;
+  readonly redis: TestRedis;
 }
 
 /** Starts PostgreSQL and Redis in a folder. Their data is deleted at the end, so no commit waits for the disk. */
 export async function startServers(stack: Supervisor, folder: string): Promise<Servers> {
   const [postgres, redis] = await Promise.all([
     stack.start(() => startPostgres({ folder: join(folder, 'postgres'), durable: false })),
-    stack.start(() => startRedis({ folder: join(folder, 'redis'), durable: false })),
+    stack.start(() => startTestRedis(join(folder, 'redis'))),
   ]);
   return { postgres, redis };
+}
+
+/** Starts one Redis server, or the group of servers that TEST_REDIS names: `sentinel` or `cluster`. */
+async function startTestRedis(folder: string): Promise<TestRedis> {
+  const { TEST_REDIS: kind = '' } = process.env;
+  if (kind === 'sentinel' || kind === 'cluster') return await startRedisGroup(kind, folder);
+  if (kind !== '') throw new Error(`TEST_REDIS must be sentinel or cluster, not ${kind}`);
+  const redis = await startRedis({ folder, durable: false });
+  const { name, url, died } = redis;
+  return { name, url, died, stop: () => redis.stop(), clear: () => redis.restart({ empty: true }) };
 }
 
 export const urlsOf = ({ postgres, redis }: Servers): ServerUrls => ({ database: postgres.url, redis: redis.url });

@@ -1,12 +1,14 @@
 import type { App, GaugeReader } from '#platform/app.ts';
 import { platformTables } from '#platform/db/entities.ts';
 import type { EventCatalog, EventType } from '#platform/events/event.ts';
+import { storageGauges } from '#platform/quotas/gauges.ts';
 import { adminTables } from './admin/entities.ts';
 import { adminEvents } from './admin/events.ts';
 import { appealsTables } from './appeals/entities.ts';
 import { arcadeTables, CabinetsTable, GamesTable } from './arcade/entities.ts';
 import { arcadeEvents } from './arcade/events.ts';
 import { replayTables } from './arcade/replays/entities.ts';
+import { saveTables } from './arcade/saves/entities.ts';
 import { scoreEvents } from './arcade/scores/broadcast.ts';
 import { authTables } from './auth/entities.ts';
 import { battlesTables } from './battles/entities.ts';
@@ -28,6 +30,7 @@ import { payoutEvents } from './payouts/events.ts';
 import { payoutGauges } from './payouts/gauges.ts';
 import { pointsTables } from './points/entities.ts';
 import { pointsGauges } from './points/gauges.ts';
+import { historyGauges } from './points/history/gauges.ts';
 import { privacyTables } from './privacy/entities.ts';
 import { profileTables } from './profile/entities.ts';
 import { questsTables } from './quests/entities.ts';
@@ -48,6 +51,7 @@ export const entities = [
   ...appealsTables,
   ...arcadeTables,
   ...replayTables,
+  ...saveTables,
   ...authTables,
   ...battlesTables,
   ...burnsTables,
@@ -93,13 +97,15 @@ export const RESET_LINKS = { leaderboard: '/leaderboard/global', arcade: '/arcad
 /** Returns the event types of the service in the form that the publisher in src/platform/events needs. */
 export const eventCatalog = (app: App): EventCatalog => ({ types: eventTypes, batched: scoreEvents(app), resetLinks: RESET_LINKS });
 
-/** Every reader of gauges that an area adds to the metrics of the service. */
+/** Every reader of gauges that reads the database or the chain. */
 export const gauges: readonly GaugeReader[] = [
   pointsGauges,
+  historyGauges,
   payoutGauges,
   balanceGauges,
   roundGauges,
   denyListGauges,
   epochGauges,
   distributorGauges,
+  storageGauges,
 ];

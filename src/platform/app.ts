@@ -1,13 +1,14 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import type { Redis } from 'ioredis';
 import type { Config } from '#config';
 import type { Clock } from '#lib/clock.ts';
 import type { Queryable } from './db/sql.ts';
+import type { Reads } from './db/standby.ts';
 import type { RunTransaction } from './db/transaction.ts';
 import type { EventCatalog } from './events/event.ts';
 import type { Queues } from './jobs/queues.ts';
 import type { Replies } from './jobs/replies.ts';
 import type { Logger } from './observability/log.ts';
+import type { RedisClient } from './redis/connection.ts';
 import type { Chain } from './solana/solana.ts';
 import type { Storage } from './storage/storage.ts';
 
@@ -19,10 +20,12 @@ export interface App {
   readonly orm: MikroORM;
   /** Runs reads outside a transaction. */
   readonly db: Queryable;
+  /** Runs reads that may be seconds old: on a standby, if there is one that is not too far behind. */
+  readonly reads: Reads;
   /** Runs writes: `app.tx(async (tx) => …)`. */
   readonly tx: RunTransaction;
   /** A Redis connection whose commands fail within a second when Redis is down. */
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly queues: Queues;
   readonly replies: Replies;
   readonly chain: Chain;
@@ -35,7 +38,7 @@ export interface App {
   /** Returns the value that this application holds for `slot`, a declaration made with `perApp`. The first call creates the value. */
   state<Value>(slot: AppState<Value>): Value;
   /** Opens another Redis connection, for subscriptions and blocking commands. `close` closes it together with the other connections. */
-  connect(): Redis;
+  connect(): RedisClient;
   close(): Promise<void>;
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '#config';
 import { actionsPage } from '#tools/docs/actions.ts';
+import { withScaleTable } from '#tools/docs/scale.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -46,4 +47,9 @@ test('docs/architecture.md names every table that the migrations create, and no 
 
 test('docs/operator-actions.md has the present request for every action of operators', () => {
   expect(readFileSync(join(root, 'docs/operator-actions.md'), 'utf8')).toBe(actionsPage());
+});
+
+test('docs/scale.md has the table that is computed from the measured costs', () => {
+  const page = readFileSync(join(root, 'docs/scale.md'), 'utf8');
+  expect(page).toBe(withScaleTable(page));
 });

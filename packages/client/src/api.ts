@@ -2037,7 +2037,7 @@ export type OwnSession = {
   id: string;
   createdAt: Instant;
 
-  /** Time of the last use, up to a minute early. */
+  /** Time of the last use, up to an hour early. */
   lastUsedAt: Instant;
 
   /** The same as `lastUsedAt`. */
@@ -2926,6 +2926,9 @@ export type Readiness = {
     /** Redis responds. */
     redis: 'ok' | 'failed';
   };
+
+  /** Server that answers reads that may be seconds old; only with `DATABASE_READ_URL`. It does not affect `status`. */
+  reads?: 'primary' | 'standby';
 };
 
 export type Record = {
@@ -4354,7 +4357,7 @@ export interface Endpoints {
         ref?: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -4362,14 +4365,14 @@ export interface Endpoints {
      *
      * A verifier should read them once, store them, and compare every later round with the stored copy. The draws account never changes.
      */
-    '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 500 | 503 };
+    '/.well-known/coinop-keys': { responses: { 200: Keys; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read which pages have Solana Actions.
      *
      * The rules of the specification of Solana Actions. The page of a round (`/share/round/{id}`) leads to the action that enters the round.
      */
-    '/actions.json': { responses: { 200: ActionsFile; 304: null; 500: ActionError; 503: ActionError }; errors: never };
+    '/actions.json': { responses: { 200: ActionsFile; 304: null; 429: ActionError; 500: ActionError; 503: ActionError }; errors: never };
 
     /** Read the action that claims the reward of an epoch. */
     '/actions/claim/{epoch}': {
@@ -4377,12 +4380,12 @@ export interface Endpoints {
         /** The epoch: UTC days since 1970-01-01. */
         epoch: string;
       };
-      responses: { 200: Action; 404: ActionError; 500: ActionError; 503: ActionError };
+      responses: { 200: Action; 404: ActionError; 429: ActionError; 500: ActionError; 503: ActionError };
       errors: never;
     };
 
     /** The picture of the action that claims a reward. */
-    '/actions/icon.svg': { responses: { 200: Response; 304: null; 500: ActionError; 503: ActionError }; errors: never };
+    '/actions/icon.svg': { responses: { 200: Response; 304: null; 429: ActionError; 500: ActionError; 503: ActionError }; errors: never };
 
     /** Read the action that buys a ticket of a legacy round. */
     '/actions/rounds/{id}/enter': {
@@ -4390,7 +4393,7 @@ export interface Endpoints {
         /** The round’s id. */
         id: string;
       };
-      responses: { 200: Action; 404: ActionError; 500: ActionError; 503: ActionError };
+      responses: { 200: Action; 404: ActionError; 429: ActionError; 500: ActionError; 503: ActionError };
       errors: never;
     };
 
@@ -4414,7 +4417,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: Appeal[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4434,7 +4437,7 @@ export interface Endpoints {
         state?: 'pending' | 'approved' | 'refused';
       };
       responses: { 200: Approval[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /** Read an approval. */
@@ -4444,7 +4447,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Approval };
-      errors: 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4467,11 +4470,11 @@ export interface Endpoints {
         after?: number;
       };
       responses: { 200: Response | AuditEntry[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /** Recorded keys, and why signing is stopped. */
-    '/admin/chain': { responses: { 200: ChainRecord }; errors: 403 | 500 | 503 };
+    '/admin/chain': { responses: { 200: ChainRecord }; errors: 403 | 429 | 500 | 503 };
 
     /** List erasures, newest first. */
     '/admin/erasures': {
@@ -4483,7 +4486,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Erasure[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4500,7 +4503,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: ArcadeEvent[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /** Read a ledger entry. */
@@ -4510,7 +4513,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: LedgerEntry };
-      errors: 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4527,7 +4530,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Notification[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4556,7 +4559,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: Payment[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /** Read a payment. */
@@ -4566,11 +4569,11 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Payment };
-      errors: 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 429 | 500 | 503;
     };
 
     /** State of payouts: pauses, open payments by status, lanes, unmatched transactions. */
-    '/admin/payouts': { responses: { 200: Payouts }; errors: 403 | 500 | 503 };
+    '/admin/payouts': { responses: { 200: Payouts }; errors: 403 | 429 | 500 | 503 };
 
     /**
      * List all quests with their states and completions.
@@ -4589,7 +4592,7 @@ export interface Endpoints {
         state?: 'open' | 'scheduled' | 'ended' | 'inactive';
       };
       responses: { 200: QuestListed[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4609,7 +4612,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: ReplayRefusal[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4641,7 +4644,7 @@ export interface Endpoints {
         before?: Instant;
       };
       responses: { 200: ModeratedScore[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4649,7 +4652,7 @@ export interface Endpoints {
      *
      * Next start first, with the changes that could not be applied.
      */
-    '/admin/theme/schedule': { responses: { 200: ScheduledTheme[] }; errors: 403 | 500 | 503 };
+    '/admin/theme/schedule': { responses: { 200: ScheduledTheme[] }; errors: 403 | 429 | 500 | 503 };
 
     /** List chain transactions in the state manual or failed. */
     '/admin/transactions': {
@@ -4664,7 +4667,7 @@ export interface Endpoints {
         state?: 'manual' | 'failed';
       };
       responses: { 200: ChainTransaction[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4678,7 +4681,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: Player };
-      errors: 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4699,7 +4702,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: PlayerEntry[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4723,7 +4726,7 @@ export interface Endpoints {
         source?: 'score' | 'ban' | 'quest' | 'conversion' | 'adjustment';
       };
       responses: { 200: LedgerEntry[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4744,7 +4747,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: WalletNote[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4765,7 +4768,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Payment[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4786,7 +4789,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: PlayerQuest[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4807,7 +4810,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: PlayerScore[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4828,7 +4831,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: PlayerTicket[] };
-      errors: 400 | 403 | 404 | 500 | 503;
+      errors: 400 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4851,7 +4854,7 @@ export interface Endpoints {
         state?: 'received' | 'worked' | 'failed';
       };
       responses: { 200: WebhookDelivery[] };
-      errors: 400 | 403 | 500 | 503;
+      errors: 400 | 403 | 429 | 500 | 503;
     };
 
     /** Read a webhook delivery with its body. */
@@ -4864,11 +4867,11 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: WebhookDeliveryWithBody };
-      errors: 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 429 | 500 | 503;
     };
 
     /** Read whether the caller plays in beta mode. */
-    '/api/beta/preference': { responses: { 200: BetaPreference }; errors: 401 | 403 | 500 | 503 };
+    '/api/beta/preference': { responses: { 200: BetaPreference }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * Read what the screen of a game shows, in one request.
@@ -4881,7 +4884,7 @@ export interface Endpoints {
         game: Slug;
       };
       responses: { 200: Lobby; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4898,7 +4901,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Payment[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4906,31 +4909,31 @@ export interface Endpoints {
      *
      * The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when no price of the last 10 minutes is known.
      */
-    '/api/price/sol': { responses: { 200: SolPrice; 304: null }; errors: 500 | 503 };
+    '/api/price/sol': { responses: { 200: SolPrice; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read the caller’s profile.
      *
      * Points, rank, pending payments, linked accounts, games and sanctions. Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
      */
-    '/api/profile': { responses: { 200: Profile }; errors: 401 | 500 | 503 };
+    '/api/profile': { responses: { 200: Profile }; errors: 401 | 429 | 500 | 503 };
 
     /** Read the caller’s beta points. */
-    '/api/profile/beta-points': { responses: { 200: BetaPoints }; errors: 401 | 403 | 500 | 503 };
+    '/api/profile/beta-points': { responses: { 200: BetaPoints }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * Read the caller’s results in beta mode.
      *
      * No leaderboard includes beta points.
      */
-    '/api/profile/beta-stats': { responses: { 200: BetaStats }; errors: 401 | 403 | 500 | 503 };
+    '/api/profile/beta-stats': { responses: { 200: BetaStats }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * Read the caller’s referral link.
      *
      * Returns the newest link. Creates one when the caller has none.
      */
-    '/api/referral/link': { responses: { 200: ReferralLink }; errors: 401 | 403 | 500 | 503 };
+    '/api/referral/link': { responses: { 200: ReferralLink }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /** List the wallets that the caller referred, newest first. */
     '/api/referral/referred': {
@@ -4942,7 +4945,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: ReferredWallet[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -4950,10 +4953,10 @@ export interface Endpoints {
      *
      * Points count on the UTC day on which the referrer received them, normally within a second after the score.
      */
-    '/api/referral/stats': { responses: { 200: ReferralStats }; errors: 401 | 403 | 500 | 503 };
+    '/api/referral/stats': { responses: { 200: ReferralStats }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /** Read the totals of the caller’s referrals. */
-    '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 403 | 500 | 503 };
+    '/api/referral/summary': { responses: { 200: ReferralSummary }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /** Read a claim. */
     '/api/rewards/claims/{id}': {
@@ -4962,7 +4965,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Claim };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4976,7 +4979,7 @@ export interface Endpoints {
         epoch: string;
       };
       responses: { 200: RewardEpoch; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -4997,7 +5000,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: RewardAllocation[]; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5021,7 +5024,7 @@ export interface Endpoints {
         allocation?: number;
       };
       responses: { 200: RewardExclusion[]; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5039,7 +5042,7 @@ export interface Endpoints {
         allocation?: number;
       };
       responses: { 200: Response; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5053,7 +5056,7 @@ export interface Endpoints {
         epoch: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5070,7 +5073,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: RewardProof; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /** List all reward epochs in the order of their numbers. */
@@ -5086,7 +5089,7 @@ export interface Endpoints {
         order?: 'asc' | 'desc';
       };
       responses: { 200: RewardEpoch[] };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5106,11 +5109,11 @@ export interface Endpoints {
         order?: 'asc' | 'desc';
       };
       responses: { 200: RewardEpoch[] };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /** Today’s pool and its projected distribution. */
-    '/api/rewards/pool/today': { responses: { 200: RewardPoolToday; 304: null }; errors: 500 | 503 };
+    '/api/rewards/pool/today': { responses: { 200: RewardPoolToday; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read a version of the reward rules.
@@ -5123,7 +5126,7 @@ export interface Endpoints {
         version: string;
       };
       responses: { 200: RewardRulesVersion; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5144,7 +5147,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: ClaimableReward[] };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5165,7 +5168,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: ClaimableReward[] };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /** Sum of a wallet’s USDC payments that are neither completed nor reversed. */
@@ -5175,7 +5178,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: PendingStablecoin };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5189,7 +5192,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: ProjectedReward };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5197,10 +5200,10 @@ export interface Endpoints {
      *
      * The caller can complete each task once per UTC day, with POST /api/tasks/daily/complete.
      */
-    '/api/tasks/daily': { responses: { 200: OwnQuest[] }; errors: 401 | 403 | 500 | 503 };
+    '/api/tasks/daily': { responses: { 200: OwnQuest[] }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /** List the cabinets and the entities that control them. */
-    '/arcade/cabinets': { responses: { 200: Cabinet[]; 304: null }; errors: 500 | 503 };
+    '/arcade/cabinets': { responses: { 200: Cabinet[]; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read a score.
@@ -5213,7 +5216,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Score };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5227,7 +5230,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Replay };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5241,14 +5244,14 @@ export interface Endpoints {
         hash: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /** Read the theme, the active events and the numbers of games and cabinets. */
-    '/arcade/state': { responses: { 200: ArcadeState; 304: null }; errors: 500 | 503 };
+    '/arcade/state': { responses: { 200: ArcadeState; 304: null }; errors: 429 | 500 | 503 };
 
     /** The status of the schedule of chat rounds. */
-    '/auto/status': { responses: { 200: AutoStatus }; errors: 403 | 500 | 503 };
+    '/auto/status': { responses: { 200: AutoStatus }; errors: 403 | 429 | 500 | 503 };
 
     /** List open and running battles, newest first. */
     '/battle/active': {
@@ -5263,7 +5266,7 @@ export interface Endpoints {
         gameId?: Slug;
       };
       responses: { 200: Battle[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5277,7 +5280,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Battle; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5294,7 +5297,7 @@ export interface Endpoints {
         before?: Id;
       };
       responses: { 200: ChatMessages };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5302,7 +5305,7 @@ export interface Endpoints {
      *
      * The round that accepts entries, or null when no round is active.
      */
-    '/chat/round/active': { responses: { 200: ChatRound | null; 304: null }; errors: 500 | 503 };
+    '/chat/round/active': { responses: { 200: ChatRound | null; 304: null }; errors: 429 | 500 | 503 };
 
     /** List finalized chat rounds, newest first. */
     '/chat/round/recent-finalized': {
@@ -5314,7 +5317,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: FinalizedRound[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /** A chat round. */
@@ -5324,7 +5327,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: ChatRound; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5338,7 +5341,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundAudit; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5362,7 +5365,7 @@ export interface Endpoints {
         format?: 'json' | 'ndjson';
       };
       responses: { 200: Response | RoundEntry[]; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5376,7 +5379,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: EntriesRoot; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5393,7 +5396,7 @@ export interface Endpoints {
         entryId: string;
       };
       responses: { 200: EntryProof; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /** The payouts of a finalized chat round’s prizes. */
@@ -5403,7 +5406,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundPayouts; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5417,7 +5420,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: Winner[]; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /** The winning numbers of a finalized round, with their proof. */
@@ -5427,7 +5430,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: WinningNumbers; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5447,7 +5450,7 @@ export interface Endpoints {
         status?: string;
       };
       responses: { 200: ChatRound[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5455,7 +5458,7 @@ export interface Endpoints {
      *
      * Whether chat accepts messages, which round accepts entries, the number of recent messages, and the lag of the event stream. At most 1 s old.
      */
-    '/chat/status': { responses: { 200: ChatStatus }; errors: 500 | 503 };
+    '/chat/status': { responses: { 200: ChatStatus }; errors: 429 | 500 | 503 };
 
     /**
      * List clips, newest first.
@@ -5477,7 +5480,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: Clip[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /** Read a clip. */
@@ -5487,7 +5490,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Clip; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5501,40 +5504,40 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Response; 206: Response; 304: null; 307: null };
-      errors: 404 | 416 | 500 | 503;
+      errors: 404 | 416 | 429 | 500 | 503;
     };
 
     /** List the games of the arcade. */
-    '/config/games': { responses: { 200: GameSummary[]; 304: null }; errors: 500 | 503 };
+    '/config/games': { responses: { 200: GameSummary[]; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read how scores are normalized and how points are capped.
      *
      * Scores of every game are normalized to 0–10000. Points are floor(normalized × pointsPer10000 / 10000), up to the daily caps of the game and of the wallet. linear: (score − min) / (max − min). log: ln(1 + score − min) / ln(1 + max − min). piecewise: linear interpolation between points. If lower is better, the formulas use the distance from max in place of the distance from min.
      */
-    '/config/normalization': { responses: { 200: NormalizationConfig; 304: null }; errors: 500 | 503 };
+    '/config/normalization': { responses: { 200: NormalizationConfig; 304: null }; errors: 429 | 500 | 503 };
 
     /** Reward rules in force. */
-    '/config/rewards': { responses: { 200: RewardsConfig; 304: null }; errors: 500 | 503 };
+    '/config/rewards': { responses: { 200: RewardsConfig; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read the caller’s points in both modes.
      *
      * Regular and beta points by source, period and game.
      */
-    '/debug/points': { responses: { 200: PointsBreakdown }; errors: 401 | 403 | 500 | 503 };
+    '/debug/points': { responses: { 200: PointsBreakdown }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * Read whether the caller holds enough of the token.
      *
      * The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is the time at which it was read. 503 when the balance is unknown, or no token is configured.
      */
-    '/eligibility': { responses: { 200: Eligibility }; errors: 401 | 403 | 500 | 503 };
+    '/eligibility': { responses: { 200: Eligibility }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * Stream events.
      *
-     * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is `reset`, with links to the current state. Messages that contain only an `id` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again. A stream with a session ends within a second after the session ends.
+     * Server-Sent Events. Each message has `id`, `event` (its type) and `data`: JSON of `{ type, category, at, … }`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is `reset`, with links to the current state. Messages that contain only an `id` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again. A stream with a session ends within a second after the session ends. A wallet may have 20 streams (429); when the streams of a process are used up, a new one gets a 503.
      *
      * - `notification` (system): A message to display, for all clients or for one wallet.
      * - `score_update` (gameplay): All-time boards of games changed, by a new best score, a decision, a void, a restored score or a ban. Sent at most 20 times a second, with the latest change of each wallet and game, at most 100. `score` and `rank` are null when the wallet left the board. Ranks are those after the change; overtaken wallets are not listed, so order the board by score. `more` lists the games with further changes: read their boards again.
@@ -5589,7 +5592,7 @@ export interface Endpoints {
         lastEventId?: string;
       };
       responses: { 200: Response };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5606,7 +5609,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: BurnEvent[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5614,7 +5617,7 @@ export interface Endpoints {
      *
      * Returns null when no event is active.
      */
-    '/events/burn/active': { responses: { 200: BurnEvent | null; 304: null }; errors: 500 | 503 };
+    '/events/burn/active': { responses: { 200: BurnEvent | null; 304: null }; errors: 429 | 500 | 503 };
 
     /** Read a burn event. */
     '/events/burn/{id}': {
@@ -5623,7 +5626,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: BurnEvent; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5647,7 +5650,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: BurnStanding[]; 304: null };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5671,7 +5674,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: BurnStanding[]; 304: null };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5695,7 +5698,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: BurnStanding[]; 304: null };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5719,7 +5722,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: BurnStanding[]; 304: null };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5740,7 +5743,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Quest[]; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /** Read the caller’s rank in a burn event. */
@@ -5750,7 +5753,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: BurnRank };
-      errors: 401 | 403 | 404 | 500 | 503;
+      errors: 401 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5776,7 +5779,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /**
@@ -5796,7 +5799,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -5826,7 +5829,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
-      errors: 400 | 401 | 404 | 500 | 503;
+      errors: 400 | 401 | 404 | 429 | 500 | 503;
     };
 
     /** Read the rank of the caller or another wallet on a game’s leaderboard. */
@@ -5846,7 +5849,7 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 403 | 404 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5867,7 +5870,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Record[] };
-      errors: 400 | 401 | 403 | 404 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5881,7 +5884,7 @@ export interface Endpoints {
         id: Slug;
       };
       responses: { 200: GameState; 304: null };
-      errors: 401 | 403 | 404 | 500 | 503;
+      errors: 401 | 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5895,7 +5898,7 @@ export interface Endpoints {
         id: Slug;
       };
       responses: { 200: GameStats };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -5916,7 +5919,7 @@ export interface Endpoints {
         crc_token: string;
       };
       responses: { 200: CrcAnswer };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -5942,7 +5945,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /** Read the stats of one period of the global leaderboard. */
@@ -5955,7 +5958,7 @@ export interface Endpoints {
         at?: Day;
       };
       responses: { 200: PeriodStats; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /** Read the rank of the caller or another wallet on the global leaderboard. */
@@ -5971,11 +5974,11 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /** Read the stats of the global leaderboard. */
-    '/leaderboard/global/stats': { responses: { 200: GlobalStats; 304: null }; errors: 500 | 503 };
+    '/leaderboard/global/stats': { responses: { 200: GlobalStats; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * Read the quest leaderboard.
@@ -6000,7 +6003,7 @@ export interface Endpoints {
         around?: 'me';
       };
       responses: { 200: Leaderboard; 304: null };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /**
@@ -6020,11 +6023,11 @@ export interface Endpoints {
         wallet?: Wallet;
       };
       responses: { 200: BoardRank };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /** Read the stats of the quest leaderboard. */
-    '/leaderboard/quests/stats': { responses: { 200: QuestStats; 304: null }; errors: 500 | 503 };
+    '/leaderboard/quests/stats': { responses: { 200: QuestStats; 304: null }; errors: 429 | 500 | 503 };
 
     /**
      * List the caller’s points from quests.
@@ -6040,7 +6043,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: QuestEntry[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -6068,7 +6071,7 @@ export interface Endpoints {
      *
      * Waits at most 0.3 seconds for the RPC node. If the balance is not known by then, `tokenBalance` and `eligible` are null; `/eligibility` waits longer for them.
      */
-    '/me': { responses: { 200: Me }; errors: 401 | 500 | 503 };
+    '/me': { responses: { 200: Me }; errors: 401 | 429 | 500 | 503 };
 
     /** List the caller’s appeals, newest first. */
     '/me/appeals': {
@@ -6080,7 +6083,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: OwnAppeal[] };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /**
@@ -6097,7 +6100,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Battle[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -6114,7 +6117,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: RefusedBurn[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -6131,7 +6134,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: OwnChatMessage[] };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /**
@@ -6148,7 +6151,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: Claim[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -6165,7 +6168,7 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: OwnClip[] };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /**
@@ -6182,11 +6185,11 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: OwnEntry[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /** The caller’s self-exclusion. */
-    '/me/exclusion': { responses: { 200: Exclusion }; errors: 401 | 500 | 503 };
+    '/me/exclusion': { responses: { 200: Exclusion }; errors: 401 | 429 | 500 | 503 };
 
     /**
      * Download everything that is stored about the caller, as NDJSON.
@@ -6196,14 +6199,14 @@ export interface Endpoints {
     '/me/export': { responses: { 200: Response }; errors: 401 | 429 | 500 | 503 };
 
     /** Read the name with which lists show the caller. */
-    '/me/name': { responses: { 200: OwnName }; errors: 401 | 403 | 500 | 503 };
+    '/me/name': { responses: { 200: OwnName }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * Read the multiplier of the caller’s quest points, with its factors.
      *
      * The multiplier is 1 plus the bonuses. Points are rounded down. The multiplier applies to quest points only. The token balance was read from the chain at most 60 s ago; `holding` is null when the RPC node does not answer within 5 s.
      */
-    '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 403 | 500 | 503 };
+    '/me/quest-multiplier': { responses: { 200: QuestMultiplier }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * List the open quests with the caller’s progress.
@@ -6222,7 +6225,7 @@ export interface Endpoints {
         category?: Slug;
       };
       responses: { 200: OwnQuest[] };
-      errors: 400 | 401 | 403 | 500 | 503;
+      errors: 400 | 401 | 403 | 429 | 500 | 503;
     };
 
     /**
@@ -6242,7 +6245,7 @@ export interface Endpoints {
         gameId?: Slug;
       };
       responses: { 200: Score[] };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /**
@@ -6259,11 +6262,11 @@ export interface Endpoints {
         offset?: number;
       };
       responses: { 200: OwnSession[] };
-      errors: 400 | 401 | 500 | 503;
+      errors: 400 | 401 | 429 | 500 | 503;
     };
 
     /** The current terms of paid rounds, and whether the caller accepted them. */
-    '/me/terms': { responses: { 200: Terms }; errors: 401 | 403 | 500 | 503 };
+    '/me/terms': { responses: { 200: Terms }; errors: 401 | 403 | 429 | 500 | 503 };
 
     /**
      * List the quests that can be completed at present.
@@ -6282,7 +6285,7 @@ export interface Endpoints {
         category?: Slug;
       };
       responses: { 200: Quest[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /** Read a quest with its versions and completions. */
@@ -6292,7 +6295,7 @@ export interface Endpoints {
         id: Slug;
       };
       responses: { 200: QuestDetail };
-      errors: 403 | 404 | 500 | 503;
+      errors: 403 | 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6313,7 +6316,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: LegacyRound; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6327,7 +6330,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundAudit; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6351,7 +6354,7 @@ export interface Endpoints {
         format?: 'json' | 'ndjson';
       };
       responses: { 200: Response | RoundEntry[]; 304: null };
-      errors: 400 | 404 | 500 | 503;
+      errors: 400 | 404 | 429 | 500 | 503;
     };
 
     /** The payout of a finalized legacy round’s prize. */
@@ -6361,7 +6364,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundPayouts; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /** A ticket and its status. */
@@ -6374,7 +6377,7 @@ export interface Endpoints {
         ticketId: Id;
       };
       responses: { 200: Ticket };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6394,7 +6397,7 @@ export interface Endpoints {
         status?: string;
       };
       responses: { 200: LegacyRound[]; 304: null };
-      errors: 400 | 500 | 503;
+      errors: 400 | 429 | 500 | 503;
     };
 
     /**
@@ -6408,7 +6411,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6416,7 +6419,7 @@ export interface Endpoints {
      *
      * The chat round that closed last, drawn or not drawn yet; before the first one closes, the active one. Void rounds are excluded, and legacy rounds, because any wallet can open one.
      */
-    '/social/latest': { responses: { 200: SharedRound; 304: null }; errors: 404 | 500 | 503 };
+    '/social/latest': { responses: { 200: SharedRound; 304: null }; errors: 404 | 429 | 500 | 503 };
 
     /**
      * A round’s summary for sharing.
@@ -6429,7 +6432,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: SharedRound; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6443,7 +6446,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: Response; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6457,7 +6460,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: RoundPost; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
 
     /**
@@ -6471,7 +6474,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: UserStats; 304: null };
-      errors: 404 | 500 | 503;
+      errors: 404 | 429 | 500 | 503;
     };
   };
   post: {
@@ -6538,7 +6541,7 @@ export interface Endpoints {
       };
       body: AppealDecision;
       responses: { 200: Appeal };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6552,7 +6555,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Approval };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6566,7 +6569,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Approval };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6580,7 +6583,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: BurnEvent };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6588,49 +6591,67 @@ export interface Endpoints {
      *
      * 409 if any entity possesses the cabinet already.
      */
-    '/admin/cabinet/possess': { body: PossessRequest; responses: { 200: Cabinet }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/cabinet/possess': { body: PossessRequest; responses: { 200: Cabinet }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Return a cabinet to normal operation.
      *
      * 409 if no entity possesses the cabinet.
      */
-    '/admin/cabinet/release': { body: CabinetReleaseRequest; responses: { 200: Cabinet }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/cabinet/release': {
+      body: CabinetReleaseRequest;
+      responses: { 200: Cabinet };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
+    };
 
     /**
      * Accept the keys of the workers after a restore.
      *
      * When the database was restored and the workers have other keys or mints than it records, nothing is signed. This request records the new ones, so that signing continues. Use it only when nothing was signed with a third set of keys since the backup. The request must name all keys that differ, otherwise it fails with 409. Without a stop it changes nothing.
      */
-    '/admin/chain/accept-keys': { body: AcceptKeysRequest; responses: { 200: ChainRecord }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/chain/accept-keys': { body: AcceptKeysRequest; responses: { 200: ChainRecord }; errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Resume a transaction kind after the RPC providers contradicted each other.
      *
      * Use it after the provider that was wrong was replaced. Transactions whose result the providers still state differently stay open, and pause the kind again. A kind that is not paused stays unchanged.
      */
-    '/admin/chain/resume': { body: ResumeKindRequest; responses: { 200: ChainRecord }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/admin/chain/resume': { body: ResumeKindRequest; responses: { 200: ChainRecord }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Delete a chat message, or mute or ban an author.
      *
      * delete empties the message’s text. mute refuses new messages and entries for the given minutes, starting now; ban refuses them permanently. Accepted entries stay. Idempotent, except that a repeated mute starts again.
      */
-    '/admin/chat/moderate': { body: ChatModerationRequest; responses: { 200: ChatModeration }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/admin/chat/moderate': {
+      body: ChatModerationRequest;
+      responses: { 200: ChatModeration };
+      errors: 400 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
+    };
 
     /**
      * Erase content on a lawful request.
      *
      * Erases the content and logs the erasure. Hash chains of records and entries can still be verified, because they cover only hashes. Erasing again does no harm. 404: there is no such content.
      */
-    '/admin/erasures': { body: ErasureRequest; idempotent: true; responses: { 201: Erasure }; errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/erasures': {
+      body: ErasureRequest;
+      idempotent: true;
+      responses: { 201: Erasure };
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
+    };
 
     /**
      * Start or schedule a one-time event, such as an animation or an announcement.
      *
      * Broadcasts the event once, as `arcade_event`, when it begins: at once, or at `startsAt`. The `activeEvents` of `/arcade/state` list it from then until it ends.
      */
-    '/admin/event': { body: ArcadeEventRequest; idempotent: true; responses: { 201: ArcadeEvent }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/event': {
+      body: ArcadeEventRequest;
+      idempotent: true;
+      responses: { 201: ArcadeEvent };
+      errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
+    };
 
     /**
      * Take back the points of a ledger entry.
@@ -6645,7 +6666,7 @@ export interface Endpoints {
       body: RevokeRequest;
       idempotent: true;
       responses: { 201: LedgerEntry };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6657,7 +6678,7 @@ export interface Endpoints {
       body: NotificationRequest;
       idempotent: true;
       responses: { 201: Notification };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6669,7 +6690,7 @@ export interface Endpoints {
       body: OweRequest;
       idempotent: true;
       responses: { 200: Payment; 201: Payment };
-      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6684,7 +6705,7 @@ export interface Endpoints {
       };
       body: PaymentResolution;
       responses: { 200: Payment };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /** Retry a payment in the state manual or failed. */
@@ -6694,7 +6715,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Payment };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6702,14 +6723,14 @@ export interface Endpoints {
      *
      * No further batch is signed. Transactions that were sent before are followed until they are finalized or expired.
      */
-    '/admin/payouts/pause': { body: HoldRequest; responses: { 200: Payouts }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/admin/payouts/pause': { body: HoldRequest; responses: { 200: Payouts }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Resume payouts.
      *
      * Removes the pause that an operator set. The request must acknowledge all unmatched transactions. If the next reconciliation finds another difference, it pauses payouts again.
      */
-    '/admin/payouts/resume': { body?: ReleaseRequest; responses: { 200: Payouts }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/admin/payouts/resume': { body?: ReleaseRequest; responses: { 200: Payouts }; errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Complete a quest for a wallet.
@@ -6724,7 +6745,7 @@ export interface Endpoints {
       body: CompleteQuest;
       idempotent: true;
       responses: { 200: QuestCompleted; 202: Approval };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6739,7 +6760,7 @@ export interface Endpoints {
       };
       body: RewardExclusionsRequest;
       responses: { 202: RewardEpoch };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6753,7 +6774,7 @@ export interface Endpoints {
         epoch: string;
       };
       responses: { 200: RewardEpoch };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6761,7 +6782,7 @@ export interface Endpoints {
      *
      * Decides at most 500 scores: the given ones, or the oldest ones that match the filter. Accepted scores count on the day of the decision, within the caps of that day. Scores that are decided already are skipped, so the same request can be sent again.
      */
-    '/admin/scores/decisions': { body: DecisionsRequest; responses: { 200: Decisions }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/admin/scores/decisions': { body: DecisionsRequest; responses: { 200: Decisions }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Accept or reject a held score.
@@ -6775,7 +6796,7 @@ export interface Endpoints {
       };
       body: DecisionRequest;
       responses: { 200: ScoreDetail };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6790,7 +6811,7 @@ export interface Endpoints {
       };
       body: RestoreRequest;
       responses: { 200: ScoreDetail };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6805,7 +6826,7 @@ export interface Endpoints {
       };
       body: VoidRequest;
       responses: { 200: ScoreDetail };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6813,7 +6834,7 @@ export interface Endpoints {
      *
      * Applies the body to the current theme as a JSON merge patch (RFC 7386). The merged theme is at most 64 KB. The service keeps every version. The ETag is the version. With If-Match, the request changes only the named version. A patch that changes nothing keeps the version.
      */
-    '/admin/theme': { body?: ThemePatch; responses: { 200: Theme }; errors: 400 | 403 | 412 | 413 | 415 | 500 | 503 };
+    '/admin/theme': { body?: ThemePatch; responses: { 200: Theme }; errors: 400 | 403 | 412 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Schedule a change of the theme.
@@ -6824,7 +6845,7 @@ export interface Endpoints {
       body: ScheduledThemeRequest;
       idempotent: true;
       responses: { 201: ScheduledTheme };
-      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6838,7 +6859,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: ChainTransaction };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6853,7 +6874,7 @@ export interface Endpoints {
       };
       body: BanRequest;
       responses: { 200: Ban };
-      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6869,7 +6890,7 @@ export interface Endpoints {
       body: WalletNoteRequest;
       idempotent: true;
       responses: { 201: WalletNote };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6885,7 +6906,7 @@ export interface Endpoints {
       body: AdjustmentRequest;
       idempotent: true;
       responses: { 201: LedgerEntry; 202: Approval };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6899,7 +6920,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 200: Ban };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6916,7 +6937,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 202: WebhookDelivery };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6928,7 +6949,7 @@ export interface Endpoints {
       body: ConversionRequest;
       idempotent: true;
       responses: { 200: ConversionResult; 202: Approval };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6940,7 +6961,7 @@ export interface Endpoints {
       body?: BetaPreferenceRequest;
       idempotent: true;
       responses: { 200: BetaPreference };
-      errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6952,7 +6973,7 @@ export interface Endpoints {
       body: BindRequest;
       idempotent: true;
       responses: { 201: ReferralBinding };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6960,7 +6981,7 @@ export interface Endpoints {
      *
      * The new link becomes the caller’s link. The codes of older links stay valid. At most 20 links per wallet.
      */
-    '/api/referral/link': { idempotent: true; responses: { 201: ReferralLink }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/api/referral/link': { idempotent: true; responses: { 201: ReferralLink }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Claim an epoch’s reward.
@@ -6982,7 +7003,7 @@ export interface Endpoints {
     '/api/rewards/epoch/import': {
       body: ImportEpochRequest | Bytes;
       responses: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch | Approval };
-      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -6993,7 +7014,7 @@ export interface Endpoints {
     '/api/rewards/settled-offchain': {
       body: SettleRequest;
       responses: { 200: Settlements; 202: Settlements };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7005,7 +7026,7 @@ export interface Endpoints {
       body: CompleteTask;
       idempotent: true;
       responses: { 200: TaskCompleted; 202: TaskPending };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7015,18 +7036,18 @@ export interface Endpoints {
      *
      * 404 with the reason when the identifier has no wallet that tokens can be sent to: the name or handle does not exist; the name has expired; a program, such as a market, holds the name; the records of the name contradict each other.
      */
-    '/api/wallet/resolve': { body: ResolveRequest; responses: { 200: ResolvedWallet }; errors: 400 | 403 | 404 | 413 | 415 | 500 | 503 };
+    '/api/wallet/resolve': { body: ResolveRequest; responses: { 200: ResolvedWallet }; errors: 400 | 403 | 404 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Submit a score.
      *
-     * A worker validates the score: the game exists, the score is in range, the play is the caller’s own, live, unused and long enough, its session is unbroken and the signature is valid. A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. A wallet with too many held scores gets 409 for a score that would be held, until a moderator decides. The response is sent after the commit. After a 503, send the same score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, 403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409.
+     * A worker validates the score: the game exists, the score is in range, the play is the caller’s own, live, unused and long enough, its session is unbroken and the signature is valid. A doubtful score is held for a moderator. It gets 0 points and is on no board until it is accepted. A wallet with too many held scores gets 409 for a score that would be held, until a moderator decides. The response is sent after the commit. After a 503, send the same score again; it never counts twice. `battleId` must be a running battle of this game that the caller joined: 404 if it does not exist, 400 if it is of another game, 403 if the caller did not join it, 409 if it is not running. A repeated request for a recorded score gets its receipt even after the battle. The same play (or Idempotency-Key) with the same body gets the stored result, and with another body 409. The scores of a wallet in games without verification are limited per minute and per day (429).
      */
     '/arcade/score': {
       body: ScoreRequest;
       idempotent: true;
       responses: { 200: ScoreReceipt };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7034,21 +7055,21 @@ export interface Endpoints {
      *
      * Ends the session in all processes, with its event streams and WebSockets, and clears its cookie.
      */
-    '/auth/logout': { responses: { 200: SignedOut }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/logout': { responses: { 200: SignedOut }; errors: 400 | 401 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Create a nonce and the text to sign.
      *
      * The service decides the text. The domain in the text is the domain of the Origin header, or the domain of the service when the request has no Origin header.
      */
-    '/auth/nonce': { responses: { 200: SignInNonce }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/nonce': { responses: { 200: SignInNonce }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Start linking an account of the social network.
      *
      * Two methods: sign in to the network (`oauth`: OAuth 2.0 with PKCE), or post a text (`challenge`). The same wallet must finish at `/auth/social/link/verify` within ten minutes. The five newest attempts of a wallet are valid. 503 when the method is not configured.
      */
-    '/auth/social/link/start': { body?: LinkStartRequest; responses: { 200: LinkStart }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/social/link/start': { body?: LinkStartRequest; responses: { 200: LinkStart }; errors: 400 | 401 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Finish linking an account.
@@ -7067,23 +7088,23 @@ export interface Endpoints {
     /**
      * Sign in with a signed text or transaction.
      *
-     * Sets the session cookie, and ends the session of the request’s cookie, if any. With `transport: "bearer"`, answers a session token instead: for a page of another site, where browsers block cookies. The token is sent as `Authorization: Bearer …`, also to `GET /events`; a WebSocket takes a ticket (`POST /auth/ticket`). It ends after 24 hours, and counts only for requests with the `Origin` of this request, if it has one. A request with a Bearer token is a request without a cookie. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403.
+     * Sets the session cookie, and ends the session of the request’s cookie, if any. With `transport: "bearer"`, answers a session token instead: for a page of another site, where browsers block cookies. The token is sent as `Authorization: Bearer …`, also to `GET /events`; a WebSocket takes a ticket (`POST /auth/ticket`). It ends after 24 hours, and counts only for requests with the `Origin` of this request, if it has one. A request with a Bearer token is a request without a cookie. The session of a banned wallet only serves to read its own data, to appeal and to delete its account; every other route answers 403. A wallet has at most 100 sessions: a further sign-in ends the oldest one.
      */
-    '/auth/verify': { body: SignInProof; responses: { 200: SignedIn }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/auth/verify': { body: SignInProof; responses: { 200: SignedIn }; errors: 400 | 401 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Start the schedule of chat rounds.
      *
      * The first round starts at `startAt`, or now if it is missing; another round starts after each interval. Only one round is active at a time: the next one waits. When several start times pass meanwhile, or while the service is down, only one round is started for them. When the schedule already runs, interval and template are replaced; without `startAt` the next round keeps its start time, or gets an earlier one if the new interval is shorter. A round that could not start, for example because the treasury does not hold its prizes, is retried with the current template.
      */
-    '/auto/start': { body: AutoStart; responses: { 200: AutoStatus }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/auto/start': { body: AutoStart; responses: { 200: AutoStatus }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Stop the schedule of chat rounds.
      *
      * No further round is started. A started round continues. Idempotent.
      */
-    '/auto/stop': { responses: { 200: AutoStatus }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/auto/stop': { responses: { 200: AutoStatus }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Open a battle.
@@ -7094,7 +7115,7 @@ export interface Endpoints {
       body: BattleTerms;
       idempotent: true;
       responses: { 201: Battle };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7108,7 +7129,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Battle };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7122,7 +7143,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: Battle };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7142,7 +7163,7 @@ export interface Endpoints {
      *
      * The round is pending until it is started.
      */
-    '/chat/round': { body: ChatRoundTerms; idempotent: true; responses: { 201: ChatRound }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/chat/round': { body: ChatRoundTerms; idempotent: true; responses: { 201: ChatRound }; errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Start a chat round.
@@ -7155,13 +7176,13 @@ export interface Endpoints {
         id: string;
       };
       responses: { 200: ChatRound };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
      * Upload a clip.
      *
-     * Takes a multipart form with the file in the field `file`, in any order. At most 50 clips and 1073741824 bytes per wallet and UTC day (429). The same content again gives 409, with the existing clip in `Location`. With the same `Idempotency-Key` and the same fields, the response is the existing clip. Quests count the clip within a second.
+     * Takes a multipart form with the file in the field `file`, in any order. At most 50 clips and 1073741824 bytes per wallet and UTC day (429). All clips of a wallet together have a storage quota: 409 when it is used up. The same content again gives 409, with the existing clip in `Location`. With the same `Idempotency-Key` and the same fields, the response is the existing clip. Quests count the clip within a second.
      */
     '/clip/upload': { body: Bytes; idempotent: true; responses: { 201: Clip }; errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 };
 
@@ -7170,7 +7191,12 @@ export interface Endpoints {
      *
      * The event burns the reward token. It is pending until it is activated. A wallet may have at most 5 pending events of the last 7 days.
      */
-    '/events/burn': { body: BurnEventTerms; idempotent: true; responses: { 201: BurnEvent }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/events/burn': {
+      body: BurnEventTerms;
+      idempotent: true;
+      responses: { 201: BurnEvent };
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
+    };
 
     /**
      * Activate a burn event.
@@ -7183,7 +7209,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 200: BurnEvent };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7221,7 +7247,7 @@ export interface Endpoints {
     /**
      * Append a record to a hash chain.
      *
-     * Any JSON object up to 256 KB. Records are never changed or deleted, except that an operator may erase the content of a record when the law demands it. Each record contains the hash of the previous record. At most 60 a minute and 1000 a day per wallet and game.
+     * Any JSON object up to 256 KB. Records are never changed or deleted, except that an operator may erase the content of a record when the law demands it. Each record contains the hash of the previous record. At most 60 a minute and 1000 a day per wallet and game. All records of a wallet together have a quota: 409 when it is used up.
      */
     '/game/{id}/record': {
       params: {
@@ -7257,7 +7283,7 @@ export interface Endpoints {
       body: AppealRequest;
       idempotent: true;
       responses: { 201: OwnAppeal };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7269,7 +7295,7 @@ export interface Endpoints {
       body: ExclusionRequest;
       idempotent: true;
       responses: { 200: Exclusion };
-      errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7277,14 +7303,14 @@ export interface Endpoints {
      *
      * A paid ticket needs the acceptance of the current version. 409: the version is not the current one, or the service has no terms. A repeated request changes nothing.
      */
-    '/me/terms': { body: TermsAcceptance; responses: { 200: Terms }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/me/terms': { body: TermsAcceptance; responses: { 200: Terms }; errors: 400 | 401 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Create a quest.
      *
      * Activities on the whole UTC day of the start count. 409: the id was used before, or there are 200 quests already.
      */
-    '/quests': { body: NewQuest; idempotent: true; responses: { 201: QuestForOperators }; errors: 400 | 403 | 409 | 413 | 415 | 500 | 503 };
+    '/quests': { body: NewQuest; idempotent: true; responses: { 201: QuestForOperators }; errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Compute the epoch of an ended day.
@@ -7295,7 +7321,7 @@ export interface Endpoints {
       body?: TriggerEpochRequest;
       idempotent: true;
       responses: { 200: RewardEpoch; 201: RewardEpoch; 202: RewardEpoch };
-      errors: 400 | 403 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7326,7 +7352,7 @@ export interface Endpoints {
       };
       idempotent: true;
       responses: { 200: LegacyResult; 202: LegacyRound };
-      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7367,7 +7393,7 @@ export interface Endpoints {
       };
       body: CabinetRequest;
       responses: { 200: Cabinet; 201: Cabinet };
-      errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 412 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7375,7 +7401,7 @@ export interface Endpoints {
      *
      * Takes effect in every process within a second. Entries of rounds are not slowed down. `slowModeSec` of `/chat/status` shows the time. Until the first request, the setting `CHAT_SLOW_MODE_SEC` applies.
      */
-    '/admin/chat/slow-mode': { body: ChatSlowMode; responses: { 200: ChatSlowMode }; errors: 400 | 403 | 413 | 415 | 500 | 503 };
+    '/admin/chat/slow-mode': { body: ChatSlowMode; responses: { 200: ChatSlowMode }; errors: 400 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * Set the reward rules.
@@ -7385,7 +7411,7 @@ export interface Endpoints {
     '/admin/config/rewards': {
       body: RewardRulesRequest;
       responses: { 200: RewardsConfig; 202: Approval };
-      errors: 400 | 403 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 412 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7400,7 +7426,7 @@ export interface Endpoints {
       };
       body: GameRequest;
       responses: { 200: Game; 201: Game };
-      errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 412 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7425,13 +7451,13 @@ export interface Endpoints {
       };
       body: Bytes;
       responses: { 200: SimulationReceipt };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
      * Save the caller’s state of a game.
      *
-     * Any JSON up to 256 KB. The text of the state is kept as it was sent, so the order of keys and the digits of long numbers stay. With If-Match, the request replaces only the named version; "0" means that no state was saved before.
+     * Any JSON up to 256 KB. The text of the state is kept as it was sent, so the order of keys and the digits of long numbers stay. With If-Match, the request replaces only the named version; "0" means that no state was saved before. All states of a wallet together have a quota: 409 when a larger state would exceed it.
      */
     '/game/{id}/state': {
       params: {
@@ -7440,7 +7466,7 @@ export interface Endpoints {
       };
       body?: unknown;
       responses: { 200: GameStateSaved };
-      errors: 400 | 401 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7448,7 +7474,7 @@ export interface Endpoints {
      *
      * The name must resolve to the caller’s wallet, as `POST /api/wallet/resolve` resolves it. The service checks this again every hour, and forgets a name that resolves to another wallet. Lists show the handle of a linked account in place of the name. 404 when the name has no wallet, 409 when it resolves to another wallet.
      */
-    '/me/name': { body: OwnNameRequest; responses: { 200: OwnName }; errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 500 | 503 };
+    '/me/name': { body: OwnNameRequest; responses: { 200: OwnName }; errors: 400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503 };
   };
   patch: {
     /**
@@ -7463,7 +7489,7 @@ export interface Endpoints {
       };
       body?: QuestPatch;
       responses: { 200: QuestForOperators };
-      errors: 400 | 403 | 404 | 412 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 412 | 413 | 415 | 429 | 500 | 503;
     };
   };
   delete: {
@@ -7482,7 +7508,7 @@ export interface Endpoints {
         reason?: string;
       };
       responses: { 204: null };
-      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7496,7 +7522,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 204: null };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7513,7 +7539,7 @@ export interface Endpoints {
         wallet: Wallet;
       };
       responses: { 202: RewardEpoch };
-      errors: 400 | 403 | 404 | 409 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 409 | 413 | 415 | 429 | 500 | 503;
     };
 
     /** Cancel a scheduled change of the theme. */
@@ -7523,7 +7549,7 @@ export interface Endpoints {
         id: Id;
       };
       responses: { 204: null };
-      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7537,7 +7563,7 @@ export interface Endpoints {
         platform: string;
       };
       responses: { 204: null };
-      errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7545,14 +7571,14 @@ export interface Endpoints {
      *
      * Ends all sessions, and deletes names, linked accounts, saved states, contents of game records, clips, texts of chat messages and appeals; a job does this within minutes. The address of the wallet stays with its scores, points, entries, claims and payments, because boards, draws and the chain contain it. A ban stays. The wallet may sign in again; it keeps its points.
      */
-    '/me': { responses: { 202: null }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/me': { responses: { 202: null }; errors: 400 | 401 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * End all of the caller’s sessions.
      *
      * Signs the wallet out everywhere, also here: ends its sessions in all processes, with their event streams and WebSockets.
      */
-    '/me/sessions': { responses: { 204: null }; errors: 400 | 401 | 403 | 413 | 415 | 500 | 503 };
+    '/me/sessions': { responses: { 204: null }; errors: 400 | 401 | 403 | 413 | 415 | 429 | 500 | 503 };
 
     /**
      * End one of the caller’s sessions.
@@ -7565,7 +7591,7 @@ export interface Endpoints {
         id: string;
       };
       responses: { 204: null };
-      errors: 400 | 401 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 401 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
     };
 
     /**
@@ -7579,7 +7605,7 @@ export interface Endpoints {
         id: Slug;
       };
       responses: { 204: null };
-      errors: 400 | 403 | 404 | 413 | 415 | 500 | 503;
+      errors: 400 | 403 | 404 | 413 | 415 | 429 | 500 | 503;
     };
   };
 }

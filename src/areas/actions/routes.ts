@@ -90,6 +90,7 @@ const postClaim = route({
   method: 'post',
   path: '/actions/claim/{epoch}',
   auth: 'public',
+  load: 'lookup',
   isAction: true,
   summary: 'Build the transaction that claims the reward of an epoch',
   description:
@@ -132,6 +133,7 @@ const postEnter = route({
   method: 'post',
   path: '/actions/rounds/{id}/enter',
   auth: 'public',
+  load: 'lookup',
   isAction: true,
   summary: 'Build the transaction that buys a ticket of a legacy round',
   description:

@@ -22,7 +22,8 @@ const count = statement<{ id: string }>(
      from unnest($1::text[], $2::text[]) as k(kind, source_id)
      cross join lateral (select battle_id, wallet, normalized, status from scores where id = k.source_id::uuid offset 0) s
      cross join lateral (select started_at, due_at from battles where id = s.battle_id and state = 'running' offset 0) b
-     cross join lateral (select at from activities where source_id = k.source_id and kind = 'score' offset 0) a
+     cross join lateral (select at from activities where source_id = k.source_id and kind = 'score'
+       and cause_day = cause_day('score', k.source_id) offset 0) a
      where a.at >= b.started_at and a.at < b.due_at
      group by s.battle_id, s.wallet)
    update battle_seats t set scores = t.scores + c.scores,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import type { App } from '#platform/app.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { inTurn } from '#platform/db/turns.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readBurnBoard, readBurnRank } from './boards.ts';
 import { activateEvent, createEvent, endEvent, MAX_PENDING } from './lifecycle.ts';
@@ -35,11 +37,13 @@ const postEvent = route({
   returns: { 201: BurnEventView },
   fails: [409],
   idempotent: true,
-  handler: ({ app, wallet, body, once }) =>
-    once(async (tx) => {
+  handler: ({ app, wallet, body, once }) => {
+    const create = async (tx: Tx) => {
       const event = await createEvent(app, tx, wallet, body);
       return reply(201, presentEvent(event), { Location: `/events/burn/${event.id}` });
-    }),
+    };
+    return inTurn(app, `burn-events ${wallet}`, () => once(create));
+  },
 });
 
 const postActivate = route({
@@ -52,7 +56,9 @@ const postActivate = route({
   params: BurnPath,
   returns: { 200: BurnEventView },
   fails: [403, 404, 409],
-  handler: async ({ app, params, wallet }) => reply(200, presentEvent(await activateEvent(app, params.id, wallet))),
+  // Activations share one lock.
+  handler: ({ app, params, wallet }) =>
+    inTurn(app, 'burn-activations', async () => reply(200, presentEvent(await activateEvent(app, params.id, wallet)))),
 });
 
 const postEnd = route({
@@ -152,6 +158,7 @@ const postTransaction = route({
   method: 'post',
   path: '/events/burn/{id}/transaction',
   auth: 'session',
+  load: 'lookup',
   summary: 'Build the transaction that burns tokens for a burn event',
   description: `Returns an unsigned transaction with a burn instruction and the memo of the event. The caller’s wallet signs and sends it. The burn counts when its transaction is finalized; its source counts only if it is valid for the wallet then. 409: the event is not active, or the caller’s associated token account holds less than amount or is frozen. At most ${BUILD_LIMIT.max} requests per minute.`,
   params: BurnPath,

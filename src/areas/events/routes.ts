@@ -7,6 +7,7 @@ import { PageQuery } from '#lib/paging.ts';
 import { requestSessionKey } from '#platform/auth/sessions.ts';
 import { bitOf } from '#platform/events/replay-buffer.ts';
 import { streamsOf } from '#platform/events/sse.ts';
+import { MAX_STREAMS_PER_WALLET } from '#platform/events/stream-shares.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
 import { listActiveEvents } from './active-events.ts';
 import { lobby } from './lobby.ts';
@@ -18,11 +19,13 @@ const events = route({
   method: 'get',
   path: '/events',
   auth: 'optional',
+  // `streamsOf` bounds the streams.
+  load: 'none',
   summary: 'Stream events',
-  description: `Server-Sent Events. Each message has \`id\`, \`event\` (its type) and \`data\`: JSON of \`{ type, category, at, … }\`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is \`reset\`, with links to the current state. Messages that contain only an \`id\` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again. A stream with a session ends within a second after the session ends.\n\n${TYPES}`,
+  description: `Server-Sent Events. Each message has \`id\`, \`event\` (its type) and \`data\`: JSON of \`{ type, category, at, … }\`. With a session, the stream includes the events for the caller’s wallet. Events of a category arrive in order. A client that reconnects with its last id receives the events that it missed. If the service no longer has them, the first message is \`reset\`, with links to the current state. Messages that contain only an \`id\` update the last id of a client that receives no events. The service closes a connection after at most about ten minutes; connect again. A stream with a session ends within a second after the session ends. A wallet may have ${MAX_STREAMS_PER_WALLET} streams (429); when the streams of a process are used up, a new one gets a 503.\n\n${TYPES}`,
   query: EventsQuery,
   returns: { 200: stream('text/event-stream') },
-  fails: [],
+  fails: [429],
   handler: async ({ app, query, wallet, ctx }) => {
     const mask = categoriesOf(query.categories).reduce((bits, category) => bits | bitOf(category), 0);
     const lastEventId = ctx.get('Last-Event-ID') || query.lastEventId || null;

@@ -1,6 +1,6 @@
 import { findGame } from '#areas/arcade';
 import { gameBoard, type PageRequest, readPage, readPointTotals, readRank, readSummary } from '#areas/points';
-import { coalesce } from '#lib/coalesce.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { fail } from '#lib/errors.ts';
 import { bucketOf, bucketStart, dayNumber, dayStart, type Period, parseDay } from '#lib/periods.ts';
 import { type App, perApp } from '#platform/app.ts';
@@ -80,7 +80,7 @@ async function readTotals(app: App, board: 'global' | 'quests') {
   const [all, today, given] = await Promise.all([
     readSummary(app, board, { span: 'all' }),
     readSummary(app, board, { span: 'day' }),
-    readPointTotals(app.db),
+    readPointTotals(app.reads),
   ]);
   const { participants: totalParticipants, topScore } = all;
   return { given, stats: { totalParticipants, topScore, participantsToday: today.participants, pointsToday: today.points } };

@@ -124,7 +124,9 @@ export async function readNewestConversions(db: Queryable, wallet: string) {
     .select([sql<number>`points::float8`.as('points'), isoInstant('at').as('at')])
     .select(
       sql<boolean>`exists (select from ledger l where l.source_id = beta_conversions.id::text and l.source = 'conversion'
-        and l.wallet = beta_conversions.wallet and l.reason = ${sql.lit(REVOKE)})`.as('revoked'),
+        and l.cause_day = cause_day('conversion', beta_conversions.id::text) and l.wallet = beta_conversions.wallet and l.reason = ${sql.lit(REVOKE)})`.as(
+        'revoked',
+      ),
     )
     .where('wallet', '=', wallet);
   return await run(db, conversions.orderBy('beta_conversions.at', 'desc').orderBy('id', 'desc').limit(20));

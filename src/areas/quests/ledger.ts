@@ -28,11 +28,13 @@ const selectEntries = statement<QuestLedgerRow>(
   `select split_part(source_id, ':', 1) as "questId", split_part(source_id, ':', 2) as window, points::float8 as points, mode, reason,
           ${instant('at')} as timestamp, factors - 'by' - 'note' as factors, factors ->> 'note' as note,
           reason = 'quest' and exists (
-            select from ledger r where r.source_id = page.id and r.source = 'quest' and r.wallet = $1 and r.reason = 'revoke' and r.mode = entry.mode) as revoked
+            select from ledger r where r.source_id = page.id and r.source = 'quest' and r.wallet = $1 and r.reason = 'revoke' and r.mode = entry.mode
+              and r.cause_day = cause_day('quest', page.id)) as revoked
    from (select source_id as id, reason as why, mode as how, row_number() over () as place from (
      select source_id, reason, mode from ledger where ${QUEST_ENTRIES_OF_WALLET}
      order by ledger.at desc, source_id desc, reason desc, mode limit $2 offset $3) k) page,
-     lateral (select * from ledger where ${QUEST_ENTRIES_OF_WALLET} and source_id = page.id and reason = page.why and mode = page.how offset 0) entry
+     lateral (select * from ledger where ${QUEST_ENTRIES_OF_WALLET} and source_id = page.id and reason = page.why and mode = page.how
+       and cause_day = cause_day('quest', page.id) offset 0) entry
    order by place`,
 );
 const countEntries = statement<{ total: number }>(

@@ -67,7 +67,8 @@ const countVoiding = statement(
   `with voided as (
      select s.wallet, s.day, coalesce(s.game_id, '') as subject, sum(v.change)::int as count
      from unnest($1::text[], $3::int[]) as v(source_id, change), lateral (
-       select wallet, day, game_id from activities where source_id = v.source_id and kind = 'score' offset 0) s
+       select wallet, day, game_id from activities where source_id = v.source_id and kind = 'score'
+         and cause_day = cause_day('score', v.source_id) offset 0) s
      where (s.day + 3) % 7 = $2 - 1 group by 1, 2, 3)
    update wallet_weeks m set counts[$2] = greatest(m.counts[$2] + g.count, 0), bests[$2] = coalesce((
      select max(a.amount) from activities a

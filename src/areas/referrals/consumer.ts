@@ -23,11 +23,11 @@ const selectScores = statement<ReferredScore>(
    from unnest($1::text[], $2::text[], $3::text[]) as k(id, wallet, referrer)
    cross join lateral (select status, mode, points, game_id, game_version from scores where id = k.id::uuid offset 0) s
    left join lateral (select points, rewards from ledger l
-     where l.source_id = k.id and l.source = 'score' and l.wallet = k.wallet and l.reason = 'score' and l.mode = s.mode offset 0) p on true
+     where l.source_id = k.id and l.source = 'score' and l.cause_day = cause_day('score', k.id) and l.wallet = k.wallet and l.reason = 'score' and l.mode = s.mode offset 0) p on true
    left join lateral (select points from ledger l
-     where l.source_id = k.id and l.source = 'score' and l.wallet = k.referrer and l.reason = 'referral' and l.mode = s.mode offset 0) g on true
+     where l.source_id = k.id and l.source = 'score' and l.cause_day = cause_day('score', k.id) and l.wallet = k.referrer and l.reason = 'referral' and l.mode = s.mode offset 0) g on true
    left join lateral (select sum(points) as points, array_agg(reason) as reasons from ledger l
-     where l.source_id = k.id and l.source = 'score' and l.wallet = k.referrer and l.mode = s.mode
+     where l.source_id = k.id and l.source = 'score' and l.cause_day = cause_day('score', k.id) and l.wallet = k.referrer and l.mode = s.mode
        and l.reason in ('referral-void', 'referral-restore', 'referral-second-void') offset 0) b on true`,
 );
 const selectVerified = statement<{ wallet: string }>(

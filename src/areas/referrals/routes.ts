@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PageQuery } from '#lib/paging.ts';
 import type { App } from '#platform/app.ts';
+import { inTurn } from '#platform/db/turns.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { bindWallet } from './bind.ts';
 import { createLink, findOrCreateLink, MAX_LINKS, type ReferralLink, urlOf } from './links.ts';
@@ -47,7 +48,8 @@ const postBind = route({
   returns: { 201: ReferralBinding },
   fails: [403, 404, 409],
   idempotent: true,
-  handler: ({ wallet, body, once }) => once(async (tx) => reply(201, await bindWallet(tx, wallet, body.code))),
+  // Bindings share one lock.
+  handler: ({ app, wallet, body, once }) => inTurn(app, 'referrals', () => once(async (tx) => reply(201, await bindWallet(tx, wallet, body.code)))),
 });
 
 const getSummary = route({

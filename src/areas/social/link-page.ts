@@ -52,6 +52,7 @@ export const getLinkPage = route({
   method: 'get',
   path: '/link/x',
   auth: 'optional',
+  load: 'lookup',
   summary: 'The page to which X redirects after the sign-in',
   description:
     'An HTML page for people. With a session, it links the account, as `POST /auth/social/link/verify` does. Without one, it shows `code` and `state`, so that ' +

@@ -31,6 +31,7 @@ const postLinkVerify = route({
   method: 'post',
   path: '/auth/social/link/verify',
   auth: 'session',
+  load: 'lookup',
   summary: 'Finish linking an account',
   description:
     'Takes the `code` and `state` from the network’s redirect, or the post that begins with the challenge. An account belongs to one wallet, and a wallet ' +

@@ -13,6 +13,7 @@ const eligibility = route({
   method: 'get',
   path: '/eligibility',
   auth: 'session',
+  load: 'lookup',
   summary: 'Read whether the caller holds enough of the token',
   description:
     'The values that the token gate uses. The balance is at most 30 seconds old, or at most 10 minutes while the RPC node fails; `checkedAt` is the time at which it was read. 503 when the balance is unknown, or no token is configured.',
@@ -28,6 +29,7 @@ const price = route({
   method: 'get',
   path: '/api/price/sol',
   auth: 'public',
+  load: 'lookup',
   summary: 'Read the price of SOL in USD',
   description:
     'The price is at most 30 seconds old, or at most 10 minutes while its source fails. 503 when no price of the last 10 minutes is known.',
@@ -44,7 +46,9 @@ const price = route({
 const resolve = route({
   method: 'post',
   path: '/api/wallet/resolve',
-  auth: 'public',
+  // A session gives the caller bounds of its own for look-ups; callers without a session share theirs.
+  auth: 'optional',
+  load: 'lookup',
   summary: 'Find the wallet of an address, a name or a handle',
   description: `Names are read from finalized accounts; a result is at most 15 seconds old. A name that is wrapped in a token resolves to the holder of the token. Any other name resolves to the wallet in its valid SOL record, or to the owner of the name when it has no valid SOL record. \`.sns\` names are names of the Solana Name Service. \`.sol\` names moved from the Solana Name Service to the Solana Record Service, so both services must resolve a \`.sol\` name to the same wallet.
 
@@ -73,6 +77,7 @@ const putName = route({
   method: 'put',
   path: '/me/name',
   auth: 'session',
+  load: 'lookup',
   summary: 'Choose the .sol name with which lists show the caller',
   description:
     'The name must resolve to the caller’s wallet, as `POST /api/wallet/resolve` resolves it. The service checks this again every hour, and forgets a name that resolves to another wallet. Lists show the handle of a linked account in place of the name. 404 when the name has no wallet, 409 when it resolves to another wallet.',

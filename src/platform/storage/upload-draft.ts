@@ -80,11 +80,13 @@ export class UploadDraft {
     return this.#digest;
   }
 
-  /** Streams the received bytes from the first byte on. May be called several times. */
+  /** Streams the received bytes from the first byte on. May be called several times. @throws 503 when the disk fails */
   async *read(): AsyncGenerator<Buffer, void> {
     for (let at = 0; at < this.bytes; ) {
-      const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at);
-      if (bytesRead === 0) throw new Error('the upload file is shorter than the received bytes');
+      const { bytesRead, buffer } = await this.#file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, at).catch((error: unknown) => {
+        throw storageUnavailable(error);
+      });
+      if (bytesRead === 0) throw storageUnavailable(new Error('the upload file is shorter than the received bytes'));
       yield buffer.subarray(0, bytesRead);
       at += bytesRead;
     }

@@ -4,6 +4,7 @@ import { banWallet, findGame } from '#areas/arcade';
 import { appendScoreActivities } from '#areas/arcade/scores/activities.ts';
 import { decideScore } from '#areas/arcade/scores/decide.ts';
 import { admitScores, advanceBattles, battleConsumer } from '#areas/battles';
+import { newId } from '#lib/ids.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import * as battles from '#test/support/areas/battles.ts';
@@ -143,7 +144,7 @@ test('a score that is recorded after the end does not count, even if it was admi
 test('a score of a transaction that began before the end counts, even if it commits later', async () => {
   const [id, a, b] = await running(2);
   await score(a, id, 100);
-  const scoreId = randomUUID();
+  const scoreId = newId();
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const recording = t.app.tx(async (tx) => {
     const insert: Statement<unknown> = {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { runPlanner } from '#areas/payouts';
+import { runPlanner, runReconciliation } from '#areas/payouts';
+import { selectFailover } from '#areas/payouts/reconciliation/rows.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import {
@@ -29,6 +30,16 @@ beforeAll(async () => {
 afterAll(async () => {
   await worker?.close();
   await t?.close();
+});
+
+test('a batch is not stored when the database failed over after the lanes were reconciled', async () => {
+  const [owed] = await createAllPayments(t, [paymentRequest()]);
+  if (!owed) throw new Error('no payment was created');
+  const failOver = () => sql(t.app, 'update payout_watch set timeline = timeline - 1');
+  await runPlanner(meanwhile(t.app, 'select_accounts_opened_by_payouts', failOver));
+  expect((await storedPayments(t, [owed])).map(({ state }) => state)).toEqual(['pending']);
+  await runReconciliation(t.app);
+  expect(await t.app.db.query(selectFailover)).toEqual([]);
 });
 
 test('when a claim opens the same token account at the same time, the batch is not stored, other payments are batched, and its member is paid later', async () => {

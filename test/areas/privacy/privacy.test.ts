@@ -9,6 +9,7 @@ import { sql } from '#test/support/areas/boards.ts';
 import { entriesOf, openRound, sendMessage } from '#test/support/areas/chat.ts';
 import { GAME, uploadClip } from '#test/support/areas/clips.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import { createWallet, type SignedIn, signIn, type TestWallet } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -162,7 +163,7 @@ describe('GET /me/export', () => {
 
   test('reads tables of several pages', async () => {
     const player = await signIn(t);
-    await rows(`insert into plays (id, wallet, game_id, started_at) select gen_random_uuid(), $1, 'past', app_now() from generate_series(1, 1200)`, [
+    await rows(`insert into plays (id, wallet, game_id, started_at) select ${NEW_ID}, $1, 'past', app_now() from generate_series(1, 1200)`, [
       player.wallet,
     ]);
     expect((await exported(player)).filter(({ table }) => table === 'plays')).toHaveLength(1_200);

@@ -5,6 +5,7 @@ import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { act, activitiesOf, asAdmin, consume, deleteAllQuests, earned, makeQuest, ownQuest, settle } from '#test/support/areas/quests.ts';
 import { newPayer, PURSE } from '#test/support/areas/tickets.ts';
+import { NEW_ID } from '#test/support/database.ts';
 import { type RewardsTest, startRewardsTest } from '#test/support/solana/claims.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
 
@@ -31,7 +32,7 @@ const addScore = ({ wallet }: SignedIn, status = 'accepted') =>
   sql(
     t.app,
     `insert into scores (id, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at)
-     values (gen_random_uuid(), $1, 'alpha', 1, '', 1, 1, 0, false, $2, 'regular', app_day(), app_now())`,
+     values (${NEW_ID}, $1, 'alpha', 1, '', 1, 1, 0, false, $2, 'regular', app_day(), app_now())`,
     [wallet, status],
   );
 const link = ({ wallet }: SignedIn) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listLedgerEntries, readLedgerEntry, readPlayerMode } from '#areas/points';
+import { archivedHeader, listLedgerEntries, readLedgerEntry, readPlayerMode } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { ApprovalView, presentApproval } from '#platform/auth/approval-view.ts';
 import { needsApproval, requestApproval } from '#platform/auth/approvals.ts';
@@ -45,11 +45,13 @@ const getWalletLedger = route({
   params: AdjustmentPath,
   query: LedgerQuery,
   returns: { 200: z.array(LedgerEntryView) },
+  archived: true,
   fails: [404],
   handler: async ({ app, params, query: { limit, offset, source } }) => {
     if ((await readPlayerMode(app.db, params.wallet)) === null) throw fail(404, 'the wallet has never signed in');
-    const { entries, total } = await listLedgerEntries(app.db, { ...params, source }, limit, offset);
-    return reply(200, entries.map(presentEntry), { 'X-Total-Count': String(total) });
+    const page = listLedgerEntries(app.db, { ...params, source }, limit, offset);
+    const [{ entries, total }, archived] = await Promise.all([page, archivedHeader(app.db)]);
+    return reply(200, entries.map(presentEntry), { 'X-Total-Count': String(total), ...archived });
   },
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PaymentView } from '#areas/payouts';
-import { readPlayerMode, requirePlayer } from '#areas/points';
+import { archivedHeader, readPlayerMode, requirePlayer } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { PageQuery } from '#lib/paging.ts';
@@ -43,11 +43,12 @@ const listRoute = <Name extends string, Row extends z.ZodType>(
     params: PlayerPath,
     query: PageQuery,
     returns: { 200: z.array(schema) },
+    archived: name === 'scores',
     fails: [404],
     handler: async ({ app, params: { wallet }, query: { limit, offset } }) => {
       if ((await readPlayerMode(app.db, wallet)) === null) throw fail(404, 'the wallet has never signed in');
-      const page = await read(app, wallet, limit, offset);
-      return reply(200, page.rows, { 'X-Total-Count': String(page.total) });
+      const [page, archived] = await Promise.all([read(app, wallet, limit, offset), name === 'scores' ? archivedHeader(app.db) : {}]);
+      return reply(200, page.rows, { 'X-Total-Count': String(page.total), ...archived });
     },
   });
 

@@ -18,6 +18,7 @@ export const getAudit = route({
   method: 'get',
   path: '/admin/audit',
   auth: { admin: 'money' },
+  load: 'costly',
   summary: 'List requests with admin tokens, newest first',
   description:
     'The service records every request with an admin token except GET requests, and does so before it runs the request. Each entry contains the hash of the previous entry, so a check of the hashes detects a changed or deleted entry. With `format=ndjson`, the response has all entries as a file.',

@@ -109,8 +109,18 @@ async function issueFreeTicket(tx: Tx, roundId: string, wallet: string): Promise
   return id;
 }
 
+// Without the lock, concurrent requests would all count the same tickets, and together exceed the limit.
+const lockRequests = statement('lock_ticket_requests', 'select pg_advisory_xact_lock(hashtextextended($1, 4203))');
 const countChecking = (wallet: string) =>
   build.selectFrom('tickets').select(sql<number>`count(*)::int`.as('n')).where('wallet', '=', wallet).where('state', '=', 'checking');
+
+/** @throws 429 when the maximum number of tickets of a wallet is being checked */
+async function refuseTooMany(tx: Tx, wallet: string): Promise<void> {
+  await tx.query(lockRequests, [wallet]);
+  const checking = (await run(tx, countChecking(wallet)))[0]?.n ?? 0;
+  if (checking >= MAX_CHECKING)
+    throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
+}
 
 /** Builds the insert of a ticket. Inserts and returns no row when the wallet has requested a ticket with this signature before. */
 const insertPaid = (ticket: { id: string; round: string; wallet: string; signature: string; broken_rule: string | null; requested: boolean }) =>
@@ -140,9 +150,7 @@ async function requestPaidTicket(
 ): Promise<string> {
   const known = await readTicketByPayment(tx, wallet, signature);
   if (known) return await repeatRequest(app, tx, round, known, balance);
-  const checking = (await run(tx, countChecking(wallet)))[0]?.n ?? 0;
-  if (checking >= MAX_CHECKING)
-    throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
+  await refuseTooMany(tx, wallet);
   const id = newId();
   const brokenRule = await findBrokenRule(app, tx, round, wallet, balance);
   if ((await run(tx, insertPaid({ id, round: round.id, wallet, signature, broken_rule: brokenRule, requested: true }))).length === 0) {
@@ -162,6 +170,7 @@ async function repeatRequest(app: App, tx: Tx, round: RequestedRound, known: Tic
   // The wallet has not been told the number of a ticket that the service found itself.
   if (state === 'checking' || (state === 'confirmed' && !requested)) return id;
   if (state === 'refused' && !found) {
+    await refuseTooMany(tx, wallet);
     await run(tx, reopen(id, await findBrokenRule(app, tx, round, wallet, balance)));
     tx.enqueue(checkTicket, { ticket: id });
     return id;

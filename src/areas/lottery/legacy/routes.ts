@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { inTurn } from '#platform/db/turns.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { readDraws } from '../draws/account.ts';
@@ -37,10 +39,12 @@ export const postRound = route({
   idempotent: true,
   handler: async ({ app, wallet, body, once }) => {
     const draws = await readDraws(app);
-    return await once(async (tx) => {
+    const open = async (tx: Tx) => {
       const row = await openRound(app, tx, draws, wallet, body);
       return reply(201, await presentLegacyRound(tx, row), { Location: `/round/${row.id}` });
-    });
+    };
+    // Legacy rounds that are opened share one lock.
+    return await inTurn(app, 'legacy-rounds', () => once(open));
   },
 });
 
@@ -83,6 +87,7 @@ export const postTicket = route({
   path: '/round/{id}/ticket',
   deprecatedSince: LEGACY_SINCE,
   auth: 'session',
+  load: 'worker',
   summary: 'Request a ticket of a legacy round',
   description:
     'A free round gives one ticket per wallet. Otherwise the request names a successful transaction that the wallet has signed. The transaction must contain exactly ' +
@@ -101,7 +106,9 @@ export const postTicket = route({
   idempotent: true,
   async handler({ app, params, wallet, body, ctx, once }) {
     const balance = await readTicketBalance(app, wallet, params.id);
-    const requested = await once(async (tx) => reply(202, { ticketId: await requestTicket(app, tx, params.id, wallet, body.transaction, balance) }));
+    const request = async (tx: Tx) => reply(202, { ticketId: await requestTicket(app, tx, params.id, wallet, body.transaction, balance) });
+    // The requests of a wallet share one lock.
+    const requested = await inTurn(app, `ticket ${wallet}`, () => once(request));
     const ticket = await waitForDecision(app, requested.body.ticketId, preferredWaitMs(ctx, WAIT_MS));
     if (!ticket) throw fail(404, 'the ticket does not exist');
     const refusal = refusalError(ticket);

@@ -19,6 +19,7 @@ function filesOf(kind: RoundKind, path: string) {
     method: 'get',
     path: `${path}/entries`,
     auth: 'public',
+    load: 'costly',
     summary: kind === 'chat' ? 'The entries of a chat round' : 'The tickets of a legacy round',
     description:
       'A page of the accepted entries, ordered by index; also available while the round is active. With `format=ndjson`, when the round is closed: ' +
@@ -41,6 +42,7 @@ function filesOf(kind: RoundKind, path: string) {
     method: 'get',
     path: `${path}/audit`,
     auth: 'public',
+    load: 'costly',
     summary: kind === 'chat' ? 'The audit of a chat round' : 'The audit of a legacy round',
     description:
       'All inputs and results of the draw, for verification. Available when the entries are frozen and their tree is computed. Later parts (commitment, ' +

@@ -93,7 +93,7 @@ const getFinalized = route({
   fails: [],
   cache: REVALIDATE,
   handler: async ({ app, query }) => {
-    const { rounds, total } = await listFinalized(app.db, query.limit, query.offset);
+    const { rounds, total } = await listFinalized(app.reads, query.limit, query.offset);
     return reply(200, rounds, { 'X-Total-Count': String(total) });
   },
 });

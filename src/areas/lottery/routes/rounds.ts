@@ -62,7 +62,7 @@ export const getRounds = route({
   fails: [],
   cache: REVALIDATE,
   handler: async ({ app, query }) => {
-    const { rounds, total } = await listRounds(app.db, 'chat', query);
+    const { rounds, total } = await listRounds(app.reads, 'chat', query);
     return reply(200, rounds.map(presentChatRound), { 'X-Total-Count': String(total) });
   },
 });

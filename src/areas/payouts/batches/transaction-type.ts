@@ -95,9 +95,10 @@ export const payoutBatch: TransactionType = {
   compose,
   simulationFailed: refused,
   nonceUser: readNonceUser,
-  async signed(tx, { subject }) {
-    if ((await tx.query(selectUnbatched, [subject])).length > 0)
-      throw new Error(`batch ${subject} was closed, or a member is no longer in the state batched`);
+  async signed(tx, attempts) {
+    for (const { subject } of attempts)
+      if ((await tx.query(selectUnbatched, [subject])).length > 0)
+        throw new Error(`batch ${subject} was closed, or a member is no longer in the state batched`);
   },
   confirmed: markConfirmed,
   retracted: markRetracted,

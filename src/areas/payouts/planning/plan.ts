@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { reconcilePayouts } from '#jobs/payouts.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
 import { run } from '#platform/db/query-builder.ts';
@@ -12,6 +13,7 @@ import { build } from '../build.ts';
 import { type Lane, lockLane, markStale } from '../lanes/rows.ts';
 import { moveToManual } from '../manual.ts';
 import type { Currency } from '../payments.ts';
+import { selectFailover } from '../reconciliation/rows.ts';
 import { type BatchChoice, type Candidate, chooseMembers, type Limits } from './choose.ts';
 import { type ChainState, readChainState } from './read-chain-state.ts';
 import {
@@ -110,7 +112,7 @@ async function planBatch(app: App, plan: Plan): Promise<boolean> {
 
 /**
  * Stores a batch and its members, and submits the transaction of the batch.
- * @returns the decision about each candidate; null when the lane is no longer free or payouts are paused
+ * @returns the decision about each candidate; null when the lane is no longer free, payouts are paused, or a failover is not reconciled
  */
 async function storeBatch(
   tx: Tx,
@@ -123,6 +125,11 @@ async function storeBatch(
   await tx.query(lockPlanning, [currency]);
   if ((await tx.query(lockLane, [lane.lane, lane.address, lane.nonce])).length === 0) return null;
   if ((await tx.query(selectPause, [PAYOUTS_SCOPE])).length > 0) return null;
+  // A failover may have lost the record that the candidates were paid. This transaction reads the timeline itself, so no failover comes in between.
+  if ((await tx.query(selectFailover)).length > 0) {
+    tx.enqueue(reconcilePayouts, {});
+    return null;
+  }
   const locked = new Set((await tx.query(lockCandidates, [plan.candidates.map(({ id }) => id)])).map(({ id }) => id));
   const candidates = plan.candidates.filter(({ id }) => locked.has(id));
   const inFlight = BigInt((await tx.query(selectInFlight, [currency]))[0]?.amount ?? '0');

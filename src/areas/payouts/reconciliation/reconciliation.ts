@@ -70,8 +70,8 @@ async function storeResult(app: App, tx: Tx, identity: DatabaseIdentity | null, 
       'all transactions on the chain are matched with the database; payouts resume unless an operator paused them',
     );
   // Stores the new identity of the database only when the database and the chain agree. If the process crashes before, the next run still finds that
-  // the identity has changed.
-  const known = reason === null && identity !== null ? identity : { system: now.system, timeline: now.timeline };
+  // the identity has changed. Deletes an identity that the role may no longer read, because `selectFailover` would otherwise stop payouts for ever.
+  const known = reason === null ? (identity ?? { system: null, timeline: null }) : { system: now.system, timeline: now.timeline };
   await run(tx, updateReconciliation(known.system, known.timeline, reason));
   await applyPause(tx, { ...now, mismatchReason: reason });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { archivedHeader } from '#areas/points';
 import { PageQuery } from '#lib/paging.ts';
 import type { App } from '#platform/app.ts';
 import { reply, route } from '#platform/http/route.ts';
@@ -62,11 +63,13 @@ const getEntries = route({
   description: 'Newest first, both modes. Each entry contains the factors of its computation.',
   query: PageQuery,
   returns: { 200: z.array(QuestEntry) },
+  archived: true,
   fails: [],
   handler: async ({ app, query, wallet }) => {
-    const { entries, total } = await readQuestEntries(app.db, wallet, query.limit, query.offset);
+    const page = readQuestEntries(app.db, wallet, query.limit, query.offset);
+    const [{ entries, total }, archived] = await Promise.all([page, archivedHeader(app.db)]);
     const shown = entries.map(({ factors, ...entry }) => ({ ...entry, factors: factors && presentFactors(factors) }));
-    return reply(200, shown, { 'X-Total-Count': String(total) });
+    return reply(200, shown, { 'X-Total-Count': String(total), ...archived });
   },
 });
 
