@@ -8,6 +8,7 @@ import { SourceChanges, uncommittedFiles } from './changes.ts';
 import { reportCoverage } from './coverage/report.ts';
 import { type JestResult, runJest } from './jest.ts';
 import { keepServers, stopKeptServers } from './kept-servers.ts';
+import { installLongTestPrograms } from './long-test-programs.ts';
 import { HELP, isLong, LONG, parseOptions, type TestOptions, testFiles, UsageError } from './options.ts';
 import { NO_RESULT, replaceCounts, sumCounts } from './results.ts';
 import { testsOf } from './selection.ts';
@@ -85,6 +86,7 @@ async function test(stack: Supervisor, options: TestOptions): Promise<number> {
   const run: Run = (selection) => runJest(stack, { checkout, env, folder: temporary.path, options: [...name, ...selection] });
 
   if (options.watch) return watch(stack, options, run);
+  if (options.all && isWhole) installLongTestPrograms(print);
   // The long tests run last, so that a fault that a normal test notices is reported early.
   const results: JestResult[] = [];
   for (const selection of selections(options)) results.push(await runFiles(run, selection, isWhole));

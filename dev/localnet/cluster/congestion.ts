@@ -48,8 +48,8 @@ const MAX_WAITING = 10_000;
 
 /**
  * Fills the blocks of a congested cluster. The waiting transactions compete with the transactions of other senders: the highest prices land first, until
- * the compute units of the block or of a written account are used up. A transaction waits until it lands or its blockhash expires. The transactions of
- * other senders are simulated as prices only. If such a transaction does not land in its slot, the localnet discards it.
+ * the compute units of the block or of a written account are used up. A transaction waits until it lands or its blockhash expires. Other senders
+ * are simulated: their transactions are prices without content, and the localnet discards those that do not land in their slot.
  */
 export class Congestion {
   readonly #chain: BlockChain;

@@ -35,7 +35,7 @@ export interface PatroniCluster extends Postgres {
  * again, as a standby.
  */
 export async function startPatroni({ folder, database = 'coinop' }: { folder: string; database?: string }): Promise<PatroniCluster> {
-  const [patroni, etcd] = installed();
+  const [patroni, etcd] = installedPatroni();
   const binaries = findPostgres();
   if (!binaries) throw new Error('PostgreSQL (14 or newer) is not installed: run bin/setup');
   const user = databaseUser();
@@ -56,8 +56,11 @@ export async function startPatroni({ folder, database = 'coinop' }: { folder: st
   }
 }
 
-/** Returns the paths of Patroni and etcd. */
-function installed(): readonly [patroni: string, etcd: string] {
+/**
+ * Returns the paths of Patroni and etcd. Installs the Debian packages if a program is missing.
+ * @throws if a program is missing and cannot be installed
+ */
+export function installedPatroni(): readonly [patroni: string, etcd: string] {
   const find = () => [findProgram('patroni'), findProgram('etcd')] as const;
   if (find().includes(undefined)) installPackages(['patroni', 'etcd-server'], ['patroni', 'etcd']);
   const [patroni, etcd] = find();

@@ -31,8 +31,8 @@ export interface EpochVerification {
 }
 
 /**
- * Verifies the rewards of an epoch: computes the amounts and the root again, and compares them with the chain (docs/verification.md). Never throws because
- * of an answer of a house or of a node. The verdict says what is wrong.
+ * Verifies the rewards of an epoch: computes the amounts and the root again, and compares them with the chain (docs/verification.md). If a response of
+ * the house or of an RPC node is wrong, the verdict names the fault; the function does not throw.
  */
 export async function verifyEpoch(options: EpochOptions): Promise<EpochVerification> {
   const report = new Report(options.onStep);

@@ -1,6 +1,6 @@
 import { type Check, type Finding, ok, warning, wrong, wrongInProduction } from '#doctor/check.ts';
 import { readMigrationState } from '#platform/db/applied-migrations.ts';
-import { findStandby, probe, serverUrls } from '#platform/db/servers.ts';
+import { findStandby, readServerRole, serverUrls } from '#platform/db/servers.ts';
 import { statement } from '#platform/db/sql.ts';
 
 const MIN_VERSION = 140_000;
@@ -72,7 +72,7 @@ export const servers: Check = {
   remedy: 'Start the servers, or correct DATABASE_URL and DATABASE_READ_URL.',
   async run({ config: { database } }) {
     const urls = serverUrls(database.url);
-    const silent = urls.length > 1 ? (await Promise.allSettled(urls.map(probe))).filter(({ status }) => status === 'rejected').length : 0;
+    const silent = urls.length > 1 ? (await Promise.allSettled(urls.map(readServerRole))).filter(({ status }) => status === 'rejected').length : 0;
     const findings: Finding[] = [];
     if (silent > 0)
       findings.push(warning(`${silent} of ${urls.length} servers of DATABASE_URL do not answer`, 'Start them, so that a failover is possible.'));

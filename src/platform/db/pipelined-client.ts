@@ -142,6 +142,11 @@ function clientOf(server: KnownServer, inHotStandby: 'on' | 'off'): typeof Pipel
       Object.assign(this, { host, port });
       try {
         const client = await super.connect();
+        // While this client connected to the old primary, another client may have found the new one.
+        if (!server.isLatest(url)) {
+          this.connection.stream.destroy();
+          throw Object.assign(new Error('another PostgreSQL server has the role of this one'), { code: '57P01' });
+        }
         connected.set(this, url);
         this.once('end', () => {
           connected.delete(this);

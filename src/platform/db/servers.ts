@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /** Timeout of a connection that finds out whether a server accepts writes, ms. It is shorter than the timeout of a connection of the pool. */
-const PROBE_TIMEOUT_MS = 2_000;
+const ROLE_TIMEOUT_MS = 2_000;
 
 /** SQLSTATE 57P03 means that the server cannot be used now. The service treats it as a dependency that is down. */
 const unusable = (message: string, cause?: unknown): Error => Object.assign(new Error(message, { cause }), { code: '57P03' });
@@ -16,7 +16,7 @@ export function serverUrls(url: string): string[] {
 }
 
 /** What a server says about itself. */
-interface Probe {
+interface ServerRole {
   readonly url: string;
   readonly isStandby: boolean;
   /** Number of the timeline, which increases with each promotion; null for a standby. */
@@ -24,12 +24,12 @@ interface Probe {
 }
 
 /** Asks a server for its role. @throws when it does not answer within two seconds */
-export async function probe(url: string): Promise<Probe> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: PROBE_TIMEOUT_MS, query_timeout: PROBE_TIMEOUT_MS });
+export async function readServerRole(url: string): Promise<ServerRole> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ROLE_TIMEOUT_MS, query_timeout: ROLE_TIMEOUT_MS });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<Omit<Probe, 'url'>>(
+    const { rows } = await client.query<Omit<ServerRole, 'url'>>(
       `select pg_is_in_recovery() as "isStandby", case when not pg_is_in_recovery() then ${CURRENT_TIMELINE} end as timeline`,
     );
     return { url, isStandby: rows[0]?.isStandby ?? true, timeline: rows[0]?.timeline ?? null };
@@ -45,8 +45,8 @@ export async function probe(url: string): Promise<Probe> {
  */
 export const CURRENT_TIMELINE = `('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int`;
 
-async function probeAll(urls: readonly string[]): Promise<{ readonly found: readonly Probe[]; readonly error: unknown }> {
-  const results = await Promise.allSettled(urls.map(probe));
+async function readServerRoles(urls: readonly string[]): Promise<{ readonly found: readonly ServerRole[]; readonly error: unknown }> {
+  const results = await Promise.allSettled(urls.map(readServerRole));
   return {
     found: results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
     error: results.find((result) => result.status === 'rejected')?.reason,
@@ -62,7 +62,7 @@ export async function findPrimary(url: string): Promise<string> {
   const urls = serverUrls(url);
   const [first] = urls;
   if (first !== undefined && urls.length === 1) return first;
-  const { found, error } = await probeAll(urls);
+  const { found, error } = await readServerRoles(urls);
   const [newest] = found.filter(({ isStandby }) => !isStandby).sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
   if (!newest) throw unusable('no PostgreSQL server of the URL accepts writes', error);
   return newest.url;
@@ -70,7 +70,7 @@ export async function findPrimary(url: string): Promise<string> {
 
 /** Returns the URL of a standby. @throws when no server is a standby */
 export async function findStandby(url: string): Promise<string> {
-  const { found, error } = await probeAll(serverUrls(url));
+  const { found, error } = await readServerRoles(serverUrls(url));
   const standby = found.find(({ isStandby }) => isStandby);
   if (!standby) throw unusable('no PostgreSQL server of the URL is a standby', error);
   return standby.url;
@@ -80,6 +80,7 @@ export async function findStandby(url: string): Promise<string> {
 export class KnownServer {
   readonly #find: () => Promise<string>;
   #url: Promise<string> | null = null;
+  #latest: string | null = null;
 
   constructor(find: () => Promise<string>) {
     this.#find = find;
@@ -89,8 +90,18 @@ export class KnownServer {
     if (this.#url) return this.#url;
     const found = this.#find();
     this.#url = found;
-    found.catch(() => this.forget());
+    found.then(
+      (url) => {
+        this.#latest = url;
+      },
+      () => this.forget(),
+    );
     return found;
+  }
+
+  /** Returns whether the latest search found this server. */
+  isLatest(url: string): boolean {
+    return this.#latest === url;
   }
 
   /** Makes the next call of `url` search again. */

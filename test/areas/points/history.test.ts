@@ -7,6 +7,7 @@ import { holdAgain } from '#areas/arcade/moderation/held.ts';
 import { recomputeBests } from '#areas/arcade/scores/bests.ts';
 import { appendActivities, appendPoints, ensurePlayer, openDay, readPlayerPoints } from '#areas/points';
 import { keepHistory, monthText } from '#areas/points/history/index.ts';
+import { hasVerifiedScore } from '#areas/referrals/verification.ts';
 import { readConfig } from '#config';
 import { bucketOf, bucketStart, dayNumber, dayStart, PERIODS } from '#lib/periods.ts';
 import { toHttpError } from '#platform/http/errors.ts';
@@ -212,6 +213,20 @@ test('the best score of a detached month stays on the board of its game, also af
   expect(best).toEqual({ rawScore: 700, at: expect.stringMatching(/T12:00:00/) });
   await t.app.tx((tx) => recomputeBests(tx, GAME, 'regular', wallet));
   expect(await sql(t.app, `select total::int from standings where board = 'game:${GAME}'`)).toEqual([{ total: 70 }]);
+});
+
+test('a wallet stays verified by a score of a detached month, if a version of the game verifies scores', async () => {
+  const isVerified = async () =>
+    (await sql<{ verified: boolean }>(t.app, `select ${hasVerifiedScore('$1::text')} as verified`, [wallet]))[0]?.verified;
+  const setVerification = (verification: string) =>
+    sql(t.app, `update game_versions set definition = definition || jsonb_build_object('verification', $2::text) where game_id = $1`, [
+      GAME,
+      verification,
+    ]);
+  await setVerification('play');
+  expect(await isVerified()).toBe(true);
+  await setVerification('none');
+  expect(await isVerified()).toBe(false);
 });
 
 test('the points that operators gave in a detached month stay among the points of the wallet', async () => {

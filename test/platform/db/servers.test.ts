@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { inspectConfig } from '#config';
-import { serverUrls } from '#platform/db/servers.ts';
+import { KnownServer, serverUrls } from '#platform/db/servers.ts';
 
 test('a PostgreSQL URL names one server or several, with the same role, database and parameters', () => {
   expect(serverUrls('postgresql://one/db')).toEqual(['postgresql://one/db']);
@@ -21,3 +21,13 @@ test.each(['postgresql://one,/db', 'postgresql://,two/db', 'postgresql://u:p@one
     expect(inspectConfig({ DATABASE_URL: url }).problems).toEqual(['DATABASE_URL must name a host before and after each comma']);
   },
 );
+
+test('after another server is found, a connection to the earlier server is not used', async () => {
+  const found = ['old', 'new'];
+  const server = new KnownServer(async () => found.shift() ?? '');
+  expect(await server.url()).toBe('old');
+  expect(server.isLatest('old')).toBe(true);
+  server.forget();
+  expect(await server.url()).toBe('new');
+  expect(server.isLatest('old')).toBe(false);
+});
