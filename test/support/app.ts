@@ -46,6 +46,8 @@ export interface TestApp {
   readonly url: string;
   readonly origin: string;
   readonly clock: TestClock;
+  /** The application of the worker; null when the test has no worker. */
+  readonly workerApp: App | null;
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
@@ -99,6 +101,7 @@ export async function startTestApp(
     url: `http://127.0.0.1:${address.port}`,
     origin: app.config.publicUrl.origin,
     env,
+    workerApp: worker?.app ?? null,
     clock: {
       now: clock.now,
       async set(at) {

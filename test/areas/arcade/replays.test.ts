@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { purgeReplays } from '#areas/arcade';
+import { invalidateGames, purgeReplays } from '#areas/arcade';
 import { ReplayView, SimulationReceipt } from '#areas/arcade/replays/schemas.ts';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
 import { playAsBot } from '#games/block-cascade/bot.ts';
@@ -294,4 +294,6 @@ async function registerHostile(id: string, definition: object, parts: Parameters
   // An export with the id of the game makes each module another one.
   const { hash } = await jsonOf(await upload(buildModule({ ...parts, names: [id] }), limits, id), SimulationReceipt);
   await registerGame(t.url, ADMIN_TOKEN, id, { ...TEST_GAME, ...definition, verification: 'replay', simulation: hash });
+  // The worker would otherwise see the changed game up to a second later.
+  if (t.workerApp) invalidateGames(t.workerApp);
 }
