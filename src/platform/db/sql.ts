@@ -3,6 +3,7 @@ import { CompiledQuery, type Kysely } from 'kysely';
 import type pg from 'pg';
 import { observeStatement } from '#platform/observability/metrics/metrics.ts';
 import { traceStatement } from '#platform/observability/tracing/tracing.ts';
+import { arrayEncoder } from './array-parameters.ts';
 import { ITSELF, type PipelinedClient } from './pipelined-client.ts';
 
 /** An SQL statement and the type of its rows. A named statement is prepared once per connection. */
@@ -10,6 +11,8 @@ export interface Statement<Row> {
   /** Name of the prepared statement. A rarely used statement has no name, and PostgreSQL plans it at each execution. */
   readonly name?: string;
   readonly text: string;
+  /** Encodes the values of the parameters for node-postgres. */
+  readonly encode?: (values: readonly unknown[]) => unknown[];
   /** Carries the type of the rows for TypeScript only; no code sets this property. */
   readonly row?: Row;
 }
@@ -28,7 +31,7 @@ export const declaredStatements = (): ReadonlyMap<string, Statement<unknown>> =>
 export function statement<Row>(name: string, text: string): Statement<Row> {
   const earlier = declared.get(name);
   if (earlier && earlier.text !== text) throw new Error(`two statements have the name ${name}`);
-  const value: Statement<Row> = { name, text };
+  const value: Statement<Row> = { name, text, encode: arrayEncoder(text) };
   declared.set(name, value);
   return value;
 }
@@ -56,7 +59,7 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable &
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
       corkForTick(client.connection.stream);
       try {
-        return (await observed(statement, () => client.query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows;
+        return (await observed(statement, () => client.query<Row & pg.QueryResultRow>(queryOf(statement, values)))).rows;
       } catch (error) {
         if (!isAborted(error)) failure = error;
         throw failure ?? error;
@@ -83,9 +86,15 @@ function corkForTick(stream: Writable): void {
 export function pooled(pool: () => Promise<pg.Pool>): Queryable {
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) =>
-      (await observed(statement, async () => (await pool()).query<Row & pg.QueryResultRow>({ ...statement, values: [...values] }))).rows,
+      (await observed(statement, async () => (await pool()).query<Row & pg.QueryResultRow>(queryOf(statement, values)))).rows,
   };
 }
+
+const queryOf = ({ name, text, encode }: Statement<unknown>, values: readonly unknown[]) => ({
+  ...(name === undefined ? {} : { name }),
+  text,
+  values: encode ? encode(values) : [...values],
+});
 
 const observed = <T>({ name }: Pick<Statement<unknown>, 'name'>, run: () => Promise<T>): Promise<T> =>
   observeStatement(name, () => traceStatement(name, run));
