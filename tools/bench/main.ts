@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { COMPARED_RUNS, compare } from './support/compare.ts';
+import { COMPARED_RUNS, compare, isPeer, type RunBenchmark } from './support/compare.ts';
 import { type Figure, table } from './support/report.ts';
 
 /** Approximate duration of each benchmark on two cores, minutes. Each benchmark runs in its own process. */
@@ -28,25 +28,25 @@ const [first, ...others] = process.argv.slice(2);
 const ref = first === 'compare' ? others[0] : undefined;
 const requested = first === 'compare' ? others.slice(1) : process.argv.slice(2);
 const names = requested.length === 0 || requested.includes('all') ? Object.keys(MINUTES) : requested;
-const unknown = names.filter((name) => MINUTES[name] === undefined);
+/** The benchmarks that other servers can be measured with, in tools/bench/peers. */
+const PEER_BENCHMARKS: readonly string[] = ['scores'];
+const comparesPeer = ref !== undefined && isPeer(ref);
+const unknown = names.filter((name) => MINUTES[name] === undefined || (comparesPeer && !PEER_BENCHMARKS.includes(name)));
 if (unknown.length > 0 || (first === 'compare' && (ref === undefined || requested.length === 0))) {
   const list = `${Object.keys(MINUTES).join('|')}|all`;
   console.error(
-    `usage: bin/bench [${list}], or bin/bench compare COMMIT BENCHMARK...${unknown.length > 0 ? `; unknown: ${unknown.join(', ')}` : ''}`,
+    `usage: bin/bench [${list}], or bin/bench compare COMMIT BENCHMARK..., or bin/bench compare URL ${PEER_BENCHMARKS.join('|')}${unknown.length > 0 ? `; unknown: ${unknown.join(', ')}` : ''}`,
   );
   process.exit(2);
 }
 const minutes = Math.ceil(names.reduce((sum, name) => sum + (MINUTES[name] ?? 0), 0)) * (ref === undefined ? 1 : 2 * COMPARED_RUNS);
 console.log(`${names.join(', ')}: about ${minutes} min on two cores, on an otherwise idle machine`);
 
-/**
- * Runs a benchmark in a process of its own. Sets the exit code of this process when the benchmark fails.
- * @param checkout the folder of the release to measure; undefined for this checkout
- */
-async function run(name: string, checkout?: string): Promise<Figure[]> {
+/** Runs a benchmark in a process of its own. Sets the exit code of this process when the benchmark fails. */
+const run: RunBenchmark = async (name, env = {}) => {
   const figures: Figure[] = [];
-  const env = checkout === undefined ? process.env : { ...process.env, SYSTEM_CHECKOUT: checkout };
-  const child = fork(join(import.meta.dirname, `${name}.ts`), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env });
+  const program = join(import.meta.dirname, env.PEER_URL === undefined ? '' : 'peers', `${name}.ts`);
+  const child = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, ...env } });
   child.on('message', (figure: Figure) => void figures.push(figure));
   const [code, signal] = await once(child, 'close');
   if (code === 0) return figures;
@@ -55,7 +55,7 @@ async function run(name: string, checkout?: string): Promise<Figure[]> {
     ...figures,
     { bench: name, what: `failed: ${signal ?? `exit code ${code}`}`, figure: '–', value: Number.NaN, against: 'see above', ratio: '' },
   ];
-}
+};
 
 const figures: Figure[] = [];
 if (ref === undefined) for (const name of names) figures.push(...(await run(name)));

@@ -4,6 +4,7 @@ import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
 import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, reportCpu } from './support/cpu.ts';
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
+import { SCORE_CONNECTIONS } from './support/score-connections.ts';
 import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
@@ -13,7 +14,8 @@ import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signed
  * machine.
  */
 
-const TARGETS = [{ connections: 32, perSec: 2_000, p99: 60 }, { connections: 128, perSec: 4_000, p99: 120 }, { connections: 256 }];
+/** Limits by number of connections. */
+const TARGETS: Readonly<Record<number, { perSec: number; p99: number }>> = { 32: { perSec: 2_000, p99: 60 }, 128: { perSec: 4_000, p99: 120 } };
 const PAIRS = { connections: 128, perSec: 2_000 };
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 const WARMUP_SECONDS = 3;
@@ -127,9 +129,9 @@ try {
   await loadPairs(await signInAgain(wallets));
   isWarmUp = false;
   let cachedPerSec = Number.NaN;
-  for (const { connections, ...limits } of TARGETS) {
+  for (const connections of SCORE_CONNECTIONS) {
     const result = await loadScores(await signInAgain(wallets), each, connections, SECONDS, WARMUP_SECONDS);
-    reportLoad(`scores, ${connections} connections`, result, limits);
+    reportLoad(`scores, ${connections} connections`, result, TARGETS[connections]);
     if (connections === MANY.connections) cachedPerSec = result.perSec;
   }
   const pairs = await loadPairs(await signInAgain(wallets));

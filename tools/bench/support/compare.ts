@@ -9,30 +9,40 @@ const root = join(import.meta.dirname, '../../..');
 /** Runs of each benchmark on each of the two releases. */
 export const COMPARED_RUNS = Number(process.env.BENCH_RUNS ?? 3);
 
+/** Runs a benchmark, or the benchmark of a peer with the same name. @param env variables of its process, besides those of this process */
+export type RunBenchmark = (name: string, env?: Readonly<Record<string, string>>) => Promise<Figure[]>;
+
+/** Returns whether the other side of a comparison is the address of another server. */
+export const isPeer = (other: string): boolean => /^https?:\/\//.test(other);
+
 /**
- * Compares this checkout with another commit. Runs the benchmarks of this checkout on the processes of both releases in turn, so that slow and fast
- * minutes of the machine affect both.
- * @param ref the other commit, as Git names it
- * @param run runs one benchmark on the release in a folder, and returns its figures
- * @returns the medians of this checkout, each compared with the median of the other commit
+ * Compares this checkout with another commit, or with another server. Runs the benchmarks of this checkout on both in turn, so that slow and fast minutes of the machine
+ * affect both.
+ * @param other the other commit, as Git names it; or the URL of the other server
+ * @returns the medians of this checkout, each compared with the median of the other side
  */
-export async function compare(ref: string, names: readonly string[], run: (name: string, checkout?: string) => Promise<Figure[]>): Promise<Figure[]> {
+export async function compare(other: string, names: readonly string[], run: RunBenchmark): Promise<Figure[]> {
+  if (isPeer(other)) return await alternate(new URL(other).host, names, { own: run, other: (name) => run(name, { PEER_URL: other }) });
   const folder = mkdtempSync(join(tmpdir(), 'coinop-compare-'));
   try {
-    const commit = checkOut(ref, folder);
-    const [own, other]: [Figure[], Figure[]] = [[], []];
-    for (let i = 1; i <= COMPARED_RUNS; i++) {
-      for (const name of names) {
-        console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, ${commit}`);
-        other.push(...(await run(name, folder)));
-        console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, this checkout`);
-        own.push(...(await run(name)));
-      }
-    }
-    return compared(own, other, commit);
+    return await alternate(checkOut(other, folder), names, { own: run, other: (name) => run(name, { SYSTEM_CHECKOUT: folder }) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Runs benchmarks on both sides in turn. @param label name of the other side in the output */
+async function alternate(label: string, names: readonly string[], sides: { own: RunBenchmark; other: RunBenchmark }): Promise<Figure[]> {
+  const [own, other]: [Figure[], Figure[]] = [[], []];
+  for (let i = 1; i <= COMPARED_RUNS; i++) {
+    for (const name of names) {
+      console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, ${label}`);
+      other.push(...(await sides.other(name)));
+      console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, this checkout`);
+      own.push(...(await sides.own(name)));
+    }
+  }
+  return compared(own, other, label);
 }
 
 /** Writes the files of a commit into a folder, with its npm packages. @returns the short name of the commit */
@@ -48,10 +58,11 @@ function checkOut(ref: string, folder: string): string {
 }
 
 /**
- * Returns one row per value that both releases have: the median of this checkout, the median and the spread (least and greatest value) of both, and
- * the ratio of the medians.
+ * Returns one row per value that both sides have: the median of this checkout, the median and the spread (least and greatest value) of both, and the
+ * ratio of the medians.
+ * @param label name of the other side
  */
-export function compared(own: readonly Figure[], other: readonly Figure[], commit: string): Figure[] {
+export function compared(own: readonly Figure[], other: readonly Figure[], label: string): Figure[] {
   const keyOf = ({ bench, what }: Figure) => `${bench} ${what}`;
   const others = Map.groupBy(other, keyOf);
   return [...Map.groupBy(own, keyOf)].flatMap(([key, figures]) => {
@@ -61,9 +72,9 @@ export function compared(own: readonly Figure[], other: readonly Figure[], commi
     const unit = first.figure.replace(/^[\d.,∞-]+/, '');
     const { bench, what } = first;
     const row = { bench, what, figure: `${shown(median(mine))}${unit} (${spread(mine)})`, value: median(mine) };
-    if (theirs.length === 0) return [{ ...row, against: `not in ${commit}`, ratio: '' }];
+    if (theirs.length === 0) return [{ ...row, against: `not in ${label}`, ratio: '' }];
     return [
-      { ...row, against: `${commit}: ${shown(median(theirs))}${unit} (${spread(theirs)})`, ratio: `${(median(mine) / median(theirs)).toFixed(2)}×` },
+      { ...row, against: `${label}: ${shown(median(theirs))}${unit} (${spread(theirs)})`, ratio: `${(median(mine) / median(theirs)).toFixed(2)}×` },
     ];
   });
 }

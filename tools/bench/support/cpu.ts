@@ -13,18 +13,15 @@ export type Cpu = Record<string, number>;
  * systems.
  */
 export function cpuSeconds(system: System): Cpu {
-  try {
-    const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
-    return {
-      api: total(system.apis.map((api) => api.pid)),
-      worker: total(system.workers.map((worker) => worker.pid)),
-      postgresql: total([system.postgres.pid, ...childrenOf(system.postgres.pid)]),
-      redis: total([system.redis.pid]),
-      load: total([process.pid]),
-    };
-  } catch {
-    return {};
-  }
+  if (!existsSync('/proc/stat')) return {};
+  const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
+  return {
+    api: total(system.apis.map((api) => api.pid)),
+    worker: total(system.workers.map((worker) => worker.pid)),
+    postgresql: total([system.postgres.pid, ...childrenOf(system.postgres.pid)]),
+    redis: total([system.redis.pid]),
+    load: total([process.pid]),
+  };
 }
 
 /** Returns the CPU time per request between two results of `cpuSeconds`, by part of the system, µs. */
@@ -68,30 +65,29 @@ export function reportCpu(what: string, perRequest: Cpu, against?: Against, idle
 /** Returns the CPU seconds that a process has used so far. */
 export const secondsOf = (pid: number): number => ticksOf(pid) / TICKS_PER_SEC;
 
+/**
+ * Returns the fields of /proc/PID/stat after the name of the process, from its state (the third field of proc(5)) on; empty for a process that has
+ * ended.
+ */
+function statOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+  } catch {
+    return [];
+  }
+}
+
 /** Returns the user and system CPU time of a process and of its ended child processes, clock ticks. */
 function ticksOf(pid: number): number {
-  if (!existsSync(`/proc/${pid}/stat`)) return 0;
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i]), 0);
+  const fields = statOf(pid);
+  return [11, 12, 13, 14].reduce((sum, i) => sum + Number(fields[i] ?? 0), 0);
 }
 
 function childrenOf(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter((pid) => {
-      try {
-        return (
-          Number(
-            readFileSync(`/proc/${pid}/stat`, 'utf8')
-              .replace(/^.*\) /s, '')
-              .split(' ')[1],
-          ) === parent
-        );
-      } catch {
-        return false;
-      }
-    });
+    .filter((pid) => Number(statOf(pid)[1]) === parent);
 }

@@ -19,6 +19,8 @@ export interface LoadResult {
  * warm-up)
  */
 export async function load(options: {
+  /** Address of the server; by default this machine. */
+  host?: string;
   port: number;
   connections: number;
   seconds: number;
@@ -33,7 +35,7 @@ export async function load(options: {
   const end = begin + options.seconds * 1_000;
   const one = () =>
     new Promise<void>((resolve, reject) => {
-      const socket = connect(options.port, '127.0.0.1');
+      const socket = connect(options.port, options.host ?? '127.0.0.1');
       socket.setNoDelay(true);
       let sent = 0;
       let current: Buffer = Buffer.alloc(0);
