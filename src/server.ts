@@ -4,7 +4,7 @@ import { readConfig } from './config.ts';
 import { openContext } from './context.ts';
 import { reportAtStart } from './doctor/at-start.ts';
 import { drainStreams } from './platform/events/sse.ts';
-import { openServer } from './platform/http/server.ts';
+import { closeServer, openServer } from './platform/http/server.ts';
 import { startHealthServer } from './platform/observability/health.ts';
 import { startTracing } from './platform/observability/tracing/tracing.ts';
 import { SHUTDOWN_TIMEOUT_MS, shutDownOnSignal } from './platform/shutdown.ts';
@@ -25,16 +25,11 @@ server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }
 
 shutDownOnSignal(app.log, async () => {
   await drainStreams(app);
-  const closed = new Promise((resolve) => server.close(resolve));
-  // `server.close` waits for keep-alive connections, so this timer closes each idle connection soon after its last request.
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
   // Closes all connections shortly before the shutdown times out, because uploads and downloads may take longer. Clients restart uploads and resume
   // videos.
-  const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS - 3_000);
+  const closed = closeServer(server, SHUTDOWN_TIMEOUT_MS - 3_000);
   await verification.close();
   await closed;
-  clearInterval(idle);
-  clearTimeout(cut);
   await health.close();
   await app.close();
   await tracing.close();

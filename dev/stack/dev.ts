@@ -10,7 +10,7 @@ import { ProcessOutput } from './logs.ts';
 import { type ApiPorts, choosePorts, wholeNumber } from './ports.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
 import { type ProcessOptions, runProcess, startProcess, waitUntilReady } from './processes.ts';
-import { type Redis, startRedis } from './redis.ts';
+import { type SingleRedis, startRedis } from './redis.ts';
 import { printedLines, type ShellVariable, withoutEarlierLines, writeShellFile } from './shell-lines.ts';
 import { type Supervisor, supervise } from './supervisor.ts';
 
@@ -198,7 +198,7 @@ interface SummaryOptions {
   readonly adminTokens: string;
   readonly isOwnToken: boolean;
   readonly postgres: Postgres | undefined;
-  readonly redis: Redis | undefined;
+  readonly redis: SingleRedis | undefined;
   readonly localnet: LocalnetProcess | undefined;
   readonly env: NodeJS.ProcessEnv;
 }

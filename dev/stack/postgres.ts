@@ -64,6 +64,8 @@ export interface Postgres extends StackPart {
   ensureDatabase(database: string): string;
   /** Makes the standby the primary, without a failure. Undefined if the server has no standby. */
   switchover?(): Promise<void>;
+  /** Ends the processes of the server as in a crash, but the server starts again by itself. Undefined if the server has no standby. */
+  crash?(): Promise<void>;
   /** Ends the server as in a crash, without rollback or checkpoint. The next start recovers the data. */
   kill(): Promise<void>;
   /** Stops the server if it runs, then starts it. */

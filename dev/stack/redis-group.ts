@@ -194,6 +194,8 @@ class ServerProcess implements RedisServerProcess {
     if (!program) throw new Error('Redis (7.0 or newer) is not installed: run bin/setup');
     const data = join(this.#folder, 'data');
     makeFolder(data, 0o700);
+    // A replica writes the data that it receives from its primary to this file.
+    rmSync(join(data, 'dump.rdb'), { force: true });
     const log = join(this.#folder, 'log');
     const logFile = openSync(log, 'a', 0o600);
     const isSentinel = this.#arguments.includes('--sentinel');
@@ -219,7 +221,7 @@ class ServerProcess implements RedisServerProcess {
     this.#child = child;
     const failed = child.exited.then((exit) => Promise.reject(new Error(`${this.name} ${describeExit(exit)}; the end of ${log}:\n${logTail(log)}`)));
     failed.catch(() => undefined);
-    await Promise.race([failed, this.until(async (redis) => (await redis.call('PING')) === 'PONG')]);
+    await Promise.race([failed, this.until(async (redis) => (await redis.call('PING').catch(() => null)) === 'PONG')]);
     child.unref();
   }
 

@@ -22,19 +22,25 @@ export interface RedisOptions {
   readonly durable: boolean;
 }
 
-/** A private Redis server. Its URL does not change at a restart. */
+/** A private Redis. Its URL does not change at a restart. */
 export interface Redis extends StackPart {
   readonly url: string;
-  readonly socket: string;
   readonly pid: number;
   /** Ends the server by SIGKILL, as in a crash. */
   kill(): Promise<void>;
   /** Stops the server if it runs, then starts it. If `empty` is true, deletes the data before the start. */
   restart(how: { readonly empty: boolean }): Promise<void>;
+  /** Returns the number of failovers since the start, also of those that no fault has caused. Undefined if there is one server. */
+  failovers?(): Promise<number>;
+}
+
+/** One private Redis server. */
+export interface SingleRedis extends Redis {
+  readonly socket: string;
 }
 
 /** Starts a private Redis that listens only on a unix socket in a folder of mode 0700. */
-export async function startRedis(options: RedisOptions): Promise<Redis> {
+export async function startRedis(options: RedisOptions): Promise<SingleRedis> {
   makeFolder(options.folder, 0o700);
   const folder = realpathSync(options.folder);
   await lockFolder(folder);
@@ -60,7 +66,7 @@ function pidFile(folder: string): string {
   return join(folder, 'pid');
 }
 
-class RedisServer implements Redis {
+class RedisServer implements SingleRedis {
   readonly name = 'redis';
   readonly socket: string;
   readonly url: string;

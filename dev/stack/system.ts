@@ -6,6 +6,7 @@ import { type Postgres, startPostgres } from './postgres.ts';
 import { ApiSlot, ProcessSlot, type RestartableProcess } from './process-slot.ts';
 import { runProcess } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
+import { startFailoverRedis } from './redis-failover.ts';
 import { Supervisor } from './supervisor.ts';
 import { openTemporaryFolder } from './temporary.ts';
 
@@ -40,6 +41,8 @@ export interface SystemOptions {
   readonly durable?: boolean;
   /** Two PostgreSQL servers under Patroni, in place of one server. */
   readonly patroni?: boolean;
+  /** Three Redis servers with Sentinels, in place of one server. They keep their data in memory only. */
+  readonly sentinels?: boolean;
   /** Further settings of PostgreSQL. Not with `patroni`. */
   readonly postgresSettings?: Readonly<Record<string, string>>;
   /** Whether Redis restores its data after a kill and a restart. */
@@ -59,6 +62,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
     durable = false,
     durableRedis = false,
     patroni = false,
+    sentinels = false,
     postgresSettings: settings = {},
   } = options;
   const stack = new Supervisor((line) => console.error(line));
@@ -71,7 +75,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
         : startPostgres({ folder: join(temporary.path, 'postgres'), durable, settings }),
     );
     // The caller may kill and restart Redis, so the supervisor does not watch it.
-    const redis = await startRedis({ folder: join(temporary.path, 'redis'), durable: durableRedis });
+    const redisFolder = join(temporary.path, 'redis');
+    const redis: Redis = await (sentinels ? startFailoverRedis(redisFolder) : startRedis({ folder: redisFolder, durable: durableRedis }));
     stack.onStop(() => redis.stop());
     const localnetOptions = options.localnet;
     const localnet = localnetOptions && (await startLocalnetProcess({ ...localnetOptions, folder: join(temporary.path, 'localnet') }));

@@ -1,11 +1,7 @@
-import { fork } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
-import { once } from 'node:events';
-import { join } from 'node:path';
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
-import { renderSignIn } from '#lib/sign-in/siws.ts';
-import type { HostileLoad } from './support/hostile-process.ts';
+import { startSystem } from '#dev/stack/system.ts';
+import { hostileClasses, startHostile } from './support/hostile.ts';
 import { load, request } from './support/load.ts';
 import { report } from './support/report.ts';
 import { requestMix } from './support/request-mix.ts';
@@ -59,58 +55,11 @@ function watchReadiness(): { stop(): Promise<number> } {
   };
 }
 
-/** Starts the hostile caller in a process of its own. @returns a function that stops it and returns the number of its responses per status */
-function startHostile(requests: readonly Buffer[]): () => Promise<Record<string, number>> {
-  const child = fork(join(import.meta.dirname, 'support/hostile-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  child.send({ port, connections: HOSTILE_CONNECTIONS, requests: requests.map((bytes) => bytes.toString('base64')) } satisfies HostileLoad);
-  return async () => {
-    child.send('report');
-    const [counts] = (await once(child, 'message')) as [Record<string, number>];
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
-    return counts;
-  };
-}
-
-/** Returns an upload form with a GIF of 100 KB that is no valid file, so that it is received and inspected, but not stored. */
-function uploadForm(cookie: string): Buffer {
-  const part = (name: string, value: string | Buffer, file = '') =>
-    Buffer.concat([Buffer.from(`--b\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`), Buffer.from(value), Buffer.from('\r\n')]);
-  const gif = Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(100_000)]);
-  const body = Buffer.concat([part('gameId', GAME), part('file', gif, '; filename="a.gif"'), Buffer.from('--b--\r\n')]);
-  const headers = { Cookie: cookie, Origin: SYSTEM_ORIGIN, 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Length': String(body.length) };
-  return Buffer.concat([request('POST', '/clip/upload', host, headers), body]);
-}
-
 try {
   await openGame(system, GAME);
   const [hostile, ...others] = await signedInWallets(system, WALLETS);
   if (!hostile) throw new Error('there is no hostile wallet');
-  const own = { Cookie: hostile.cookie, Origin: SYSTEM_ORIGIN };
-  const get = (path: string) => request('GET', path, host, own);
-  const send = (method: string, path: string, body: unknown) => request(method, path, host, own, body);
-  const text = {
-    domain: new URL(SYSTEM_ORIGIN).host,
-    statement: 'Sign in to Coinop.',
-    uri: SYSTEM_ORIGIN,
-    version: '1' as const,
-    chainId: 'solana:mainnet',
-  };
-  const times = { issuedAt: new Date().toISOString(), expirationTime: new Date(Date.now() + 300_000).toISOString() };
-  // The nonce is invented, so the service looks it up and refuses the proof.
-  const message = renderSignIn({ ...text, nonce: '@RANDOM@'.repeat(3), ...times }, hostile.wallet);
-  const bogusProof = { publicKey: hostile.wallet, message, signature: randomBytes(64).toString('base64') };
-  const classes: Readonly<Record<string, readonly Buffer[]>> = {
-    reads: [get('/leaderboard/global?limit=500'), get('/me/scores?limit=500'), get('/api/profile')],
-    writes: [send('POST', `/game/${GAME}/play`, {}), send('POST', `/game/${GAME}/record`, { text: 'x'.repeat(1_000) })],
-    scores: [send('POST', '/arcade/score', { gameId: 'token-pusher', score: 1 })],
-    'state saves': [send('PUT', `/game/${GAME}/state`, { text: 'x'.repeat(10_000) })],
-    'look-ups': [send('POST', '/api/wallet/resolve', { identifier: '@RANDOM@.sol' }), get('/eligibility')],
-    streams: [get('/events')],
-    uploads: [uploadForm(hostile.cookie)],
-    'sign-ins': [send('POST', '/auth/nonce', {}), send('POST', '/auth/verify', bogusProof)],
-  };
+  const classes: Readonly<Record<string, readonly Buffer[]>> = hostileClasses({ ...hostile, host, gameId: GAME, openGameId: 'token-pusher' });
   const chosen = Object.entries(classes).filter(([name]) => CLASSES?.includes(name) ?? true);
   const plays = await openPlays(system, others, GAME, Math.ceil(((SECONDS + 2) * 2 * chosen.length + 10) * 0.6));
   const kinds = requestMix({ url, gameId: GAME, wallets: others, plays }).filter(({ name }) => name !== 'entry through chat');
@@ -146,10 +95,10 @@ try {
   for (const [name, requests] of chosen) {
     const without = await sendOthers(SECONDS);
     const readiness = watchReadiness();
-    const stopHostile = startHostile(requests);
+    const stopHostile = startHostile([port], HOSTILE_CONNECTIONS, requests);
     await sleep(1_000);
     const during = await sendOthers(SECONDS);
-    const counts = await stopHostile();
+    const { counts } = await stopHostile();
     const flips = await readiness.stop();
     report(`${name}: p99 of the others`, during.p99, 'ms', { peer: 'without', value: without.p99 });
     report(`${name}: p99 with the hostile caller / without`, during.p99 / without.p99, '', { atMost: MAX_RATIO });

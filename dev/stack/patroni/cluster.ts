@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { findPostgres } from '../binaries.ts';
-import { Child } from '../child.ts';
+import { Child, sendSignal } from '../child.ts';
 import { findProgram, installPackages } from '../debian/packages.ts';
 import { databaseUser, makeFolder } from '../folders.ts';
 import { logTail } from '../logs.ts';
@@ -13,9 +13,9 @@ import { ROLE, SERVICE_ROLE } from '../postgres-cluster.ts';
 import { MEMBERS, PatroniMember } from './member.ts';
 
 /** Maximum time until both servers run and replicate synchronously, ms. It includes the copy of the data for the standby. */
-const READY_WITHIN = 120_000;
+const READY_WITHIN = 300_000;
 /** Maximum time of a switchover or failover, ms. */
-const PROMOTED_WITHIN = 60_000;
+const PROMOTED_WITHIN = 180_000;
 const POLL_MS = 200;
 
 /** Two PostgreSQL servers with synchronous replication under Patroni. */
@@ -25,6 +25,8 @@ export interface PatroniCluster extends Postgres {
   readonly standbyUrl: string;
   /** Makes the standby the primary, without a failure. Resolves when the new primary accepts writes and the old one replicates from it. */
   switchover(): Promise<void>;
+  /** Kills a process of the primary, so that PostgreSQL ends all its processes and recovers. Resolves when both servers replicate again. */
+  crash(): Promise<void>;
 }
 
 /**
@@ -154,11 +156,11 @@ class Cluster implements PatroniCluster {
     return found.find(({ status }) => status?.state === 'running' && (status.role === 'master' || status.role === 'primary'))?.member;
   }
 
-  async #query(sql: string): Promise<void> {
+  async #query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.#urlOf([this.#primary], 'postgres') });
     try {
       await client.connect();
-      await client.query(sql);
+      return (await client.query<Row>(sql)).rows;
     } finally {
       await client.end();
     }
@@ -168,9 +170,24 @@ class Cluster implements PatroniCluster {
     throw new Error('a cluster has only the database with which it was started');
   }
 
+  /** Precondition of a fault: a primary without a synchronous standby has the only copy of the data. */
+  async #wholePrimary(): Promise<PatroniMember> {
+    await this.#untilReplicated();
+    const primary = await until('no server is the primary', PROMOTED_WITHIN, () => this.#leader());
+    this.#primary = primary;
+    return primary;
+  }
+
   async kill(): Promise<void> {
-    this.#killed = this.#primary;
+    this.#killed = await this.#wholePrimary();
     await this.#killed.kill();
+  }
+
+  async crash(): Promise<void> {
+    await this.#wholePrimary();
+    const [walWriter] = await this.#query<{ pid: number }>(`select pid from pg_stat_activity where backend_type = 'walwriter'`);
+    if (walWriter) sendSignal(walWriter.pid, 'SIGKILL');
+    await this.#wholePrimary();
   }
 
   /** Waits until the standby is the primary, then starts the killed server again. */
@@ -184,16 +201,24 @@ class Cluster implements PatroniCluster {
       return this.#primary !== killed;
     });
     killed.start();
-    await this.#untilReplicated();
+    await this.#wholePrimary();
   }
 
   async switchover(): Promise<void> {
-    const before = this.#primary;
+    const before = await this.#wholePrimary();
     const next = this.#members.find((member) => member !== before);
     if (!next) throw new Error('there is no standby');
-    await before.switchover(next.name);
-    this.#primary = next;
-    await this.#untilReplicated();
+    let refusal: unknown = null;
+    await until(
+      () => `the standby did not become the primary (${refusal})`,
+      PROMOTED_WITHIN,
+      async () => {
+        // Patroni refuses while the standby is behind, and asks for a repetition.
+        await before.switchover(next.name).catch((error: unknown) => (refusal = error));
+        return (await this.#leader()) === next;
+      },
+    );
+    await this.#wholePrimary();
   }
 
   async stop(): Promise<void> {
@@ -203,10 +228,13 @@ class Cluster implements PatroniCluster {
   }
 }
 
-async function until(problem: string, withinMs: number, isDone: () => Promise<boolean>): Promise<void> {
+/** Waits until `find` returns a value other than false and undefined. @returns the value */
+async function until<T>(problem: string | (() => string), withinMs: number, find: () => Promise<T | false | undefined>): Promise<T> {
   const end = Date.now() + withinMs;
-  while (!(await isDone())) {
-    if (Date.now() > end) throw new Error(`${problem} within ${withinMs / 1_000} seconds`);
+  for (;;) {
+    const found = await find();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > end) throw new Error(`${typeof problem === 'string' ? problem : problem()} within ${withinMs / 1_000} seconds`);
     await sleep(POLL_MS);
   }
 }

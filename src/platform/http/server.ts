@@ -58,6 +58,26 @@ export function openServer(koa: Koa, timeouts: ClientTimeouts = CLIENT_TIMEOUTS)
   return server;
 }
 
+/** Interval at which a server that closes looks for idle connections, ms. */
+const IDLE_CHECK_MS = 50;
+
+/**
+ * Closes a server. Requests in flight are answered. Each connection closes soon after its last response, or with the response to its next request, so
+ * a client that sends requests without a pause does not delay the end.
+ * @param withinMs time after which the connections that are still open are closed
+ */
+export async function closeServer(server: Server, withinMs: number): Promise<void> {
+  server.prependListener('request', (_request, response: ServerResponse) => {
+    response.shouldKeepAlive = false;
+  });
+  const closed = new Promise((resolve) => server.close(resolve));
+  const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+  const cut = setTimeout(() => server.closeAllConnections(), withinMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(cut);
+}
+
 /**
  * Checks the Host header and the target of a request. Replaces a target that is a whole URL with its path and query.
  * @returns null, or an error sentence when the Host header or the target is invalid

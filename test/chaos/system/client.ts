@@ -5,7 +5,7 @@ import type { RunRecord } from './confirmed.ts';
 import type { Random } from './random.ts';
 
 /** Maximum time for which a request is retried, ms. Every outage of a run is shorter. */
-const RETRY_LIMIT_MS = 120_000;
+const RETRY_LIMIT_MS = 240_000;
 /** Timeout of one attempt, ms. Longer than any endpoint waits for a job. */
 const RESPONSE_TIMEOUT_MS = 25_000;
 /** Probability that a client with an unstable connection disconnects during a request. */
@@ -48,7 +48,7 @@ export class Client {
     return this.urls[this.#turn++ % this.urls.length] ?? '';
   }
 
-  /** Sends a request and retries temporary failures. @throws RequestAbandoned after two minutes */
+  /** Sends a request and retries temporary failures. @throws RequestAbandoned after four minutes */
   async request<T>(path: string, init: JsonInit = {}): Promise<ClientResponse<T>> {
     const end = performance.now() + RETRY_LIMIT_MS;
     for (;;) {
@@ -59,8 +59,8 @@ export class Client {
       // The quota of a day ends after the run, so the caller decides about the answer.
       if (status === 429 && retryAfter * 1_000 > RETRY_LIMIT_MS) return answer;
       if (performance.now() > end) {
-        this.#ledger.violations.push(`${path} still fails after two minutes: ${status} ${JSON.stringify(answer.body)}`);
-        throw new RequestAbandoned(`${path} still fails after two minutes`);
+        this.#ledger.violations.push(`${path} still fails after four minutes: ${status} ${JSON.stringify(answer.body)}`);
+        throw new RequestAbandoned(`${path} still fails after four minutes`);
       }
       await sleep(Math.min(5_000, Math.max(100, retryAfter * 1_000)));
     }
@@ -82,6 +82,10 @@ export class Client {
     }
     const { status } = answer;
     this.#ledger.statuses.set(status, (this.#ledger.statuses.get(status) ?? 0) + 1);
+    if (status === 429) {
+      const policy = answer.headers.get('RateLimit-Policy') ?? 'without a policy';
+      this.#ledger.refusals.push({ at: performance.now(), path, policy, isSignedIn: this.cookie !== '' });
+    }
     if (status >= 500 && !RETRYABLE.has(status)) this.reportViolation(path, answer);
     return answer;
   }

@@ -35,7 +35,7 @@ function comparisons(confirmed: Confirmed): Comparison[] {
       label: 'score',
       sql: `select id::text, wallet, play_id::text as play, normalized, points, battle_id::text as battle, status from scores where id = any($1::uuid[])`,
       expected: scores.map((s) => ({
-        ...{ id: s.scoreId, wallet: s.wallet, play: s.playId, normalized: s.normalized, points: s.points, battle: s.battleId, status: 'accepted' },
+        ...{ id: s.scoreId, wallet: s.wallet, play: s.playId, normalized: s.normalized, points: s.points, battle: s.battleId, status: s.status },
       })),
     },
     {
@@ -83,6 +83,13 @@ function comparisons(confirmed: Confirmed): Comparison[] {
       expected: clips.map(({ id, wallet }) => ({ id, wallet, state: 'ready' })),
     },
   ];
+}
+
+/** Checks that the database has accepted scores of which only the ids are known. @returns one sentence per missing score */
+export async function scoreFailures(database: Database, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.rows<{ id: string }>('select id::text from scores where id = any($1::uuid[])', [ids]);
+  const stored = new Set(rows.map(({ id }) => id));
+  return limited(ids.filter((id) => !stored.has(id)).map((id) => `score ${id} of the hostile caller was confirmed and is not in the database`));
 }
 
 async function differences(database: Database, { label, sql, expected }: Comparison): Promise<string[]> {

@@ -35,6 +35,8 @@ export interface ConfirmedScore {
   readonly normalized: number;
   readonly points: number;
   readonly battleId: string | null;
+  /** `accepted`, or `held`: a moderator must decide. */
+  readonly status: string;
 }
 
 export interface ConfirmedEntry {
@@ -45,6 +47,16 @@ export interface ConfirmedEntry {
   readonly leaf: string;
 }
 
+/** A response 429 to a player. */
+export interface Refusal {
+  /** Time on the clock of `performance.now()`. */
+  readonly at: number;
+  readonly path: string;
+  /** The header `RateLimit-Policy`. */
+  readonly policy: string;
+  readonly isSignedIn: boolean;
+}
+
 /** Everything that a run records. */
 export interface RunRecord {
   readonly confirmed: Confirmed;
@@ -52,6 +64,7 @@ export interface RunRecord {
   readonly violations: string[];
   /** Number of responses per status; 0 is a lost connection. */
   readonly statuses: Map<number, number>;
+  readonly refusals: Refusal[];
 }
 
 export const newRunRecord = (): RunRecord => ({
@@ -61,6 +74,7 @@ export const newRunRecord = (): RunRecord => ({
   },
   violations: [],
   statuses: new Map(),
+  refusals: [],
 });
 
 /** Returns a sentence with the numbers of confirmed items and responses. */

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import { LocalnetControl } from '#dev/localnet/control/control.ts';
 import { describeExit, type ProcessExit } from '#dev/stack/child.ts';
 import type { RestartableProcess } from '#dev/stack/process-slot.ts';
 import type { System } from '#dev/stack/system.ts';
+import { parseRedisUrl } from '#platform/redis/config.ts';
+import { connect } from '#platform/redis/connection.ts';
 import { type ChaosFault, describeFault, type PlannedFault } from './faults.ts';
 import { breakCommits, cutPostgres, lockTable } from './postgres-faults.ts';
 
 /** Interval at which ended processes are restarted, ms, as an orchestrator does. */
 const WATCH_MS = 250;
-/** Maximum time from SIGTERM to the exit of a process, ms. Every other downtime is shorter. */
-const DRAIN_MS = 15_000;
+/** Maximum time from SIGTERM to the exit of a process, ms. The processes stop waiting earlier, and `stop` kills a process after 30 s. */
+const DRAIN_MS = 25_000;
 
 /** Injects the planned faults into a system, and restarts processes that have ended. */
 export class FaultInjector {
@@ -40,14 +41,20 @@ export class FaultInjector {
     this.#watching = Promise.all([...system.apis, ...system.workers].map((target) => this.#watch(target))).then(() => undefined);
   }
 
-  /** Injects faults until `isOver` returns true. */
-  async inject(faults: Iterable<PlannedFault>, isOver: () => boolean): Promise<void> {
+  /**
+   * Injects faults until `isOver` returns true.
+   * @param oneByOne whether each fault must have ended before the pause of the next begins
+   */
+  async inject(faults: Iterable<PlannedFault>, isOver: () => boolean, { oneByOne = false } = {}): Promise<void> {
     for (const { afterMs, fault } of faults) {
       const end = performance.now() + afterMs;
       while (performance.now() < end && !isOver()) await sleep(Math.min(50, Math.max(1, end - performance.now())));
       if (isOver()) return;
-      this.#note(describeFault(fault));
-      this.#enqueue(queueOf(fault), () => this.#apply(fault));
+      this.note(describeFault(fault));
+      const applied = this.#enqueue(queueOf(fault), () => this.#apply(fault));
+      if (!oneByOne) continue;
+      await applied;
+      this.note(`ended: ${describeFault(fault)}`);
     }
   }
 
@@ -55,7 +62,7 @@ export class FaultInjector {
   async clearFaults(): Promise<void> {
     await Promise.all(this.#queues.values());
     await this.#control.clear();
-    this.#note('all faults ended');
+    this.note('all faults ended');
   }
 
   async stop(): Promise<void> {
@@ -63,16 +70,18 @@ export class FaultInjector {
     await this.#watching;
   }
 
-  #note(what: string): void {
+  /** Adds a line to the log. */
+  note(what: string): void {
     const line = `${((performance.now() - this.#began) / 1_000).toFixed(1).padStart(7)} s  ${what}`;
     this.log.push(line);
     this.#say(line);
   }
 
-  #enqueue(part: string, work: () => Promise<void>): void {
+  #enqueue(part: string, work: () => Promise<void>): Promise<void> {
     const before = this.#queues.get(part) ?? Promise.resolve();
     const next = before.then(work).catch((error: unknown) => void this.violations.push(`${part}: ${String(error)}`));
     this.#queues.set(part, next);
+    return next;
   }
 
   async #apply(fault: ChaosFault): Promise<void> {
@@ -93,6 +102,8 @@ export class FaultInjector {
         return await postgres.restart();
       case 'switchover':
         return await postgres.switchover?.();
+      case 'crash':
+        return await postgres.crash?.();
       case 'localnet':
         await localnet?.kill();
         await sleep(fault.downMs);
@@ -104,7 +115,7 @@ export class FaultInjector {
       case 'commits':
         return await this.#applyFor(fault.forMs, async () => {
           await breakCommits(postgres.url, fault.share);
-          return () => breakCommits(postgres.url, 0);
+          return () => untilDone(() => breakCommits(postgres.url, 0));
         });
       case 'rpc':
         return await this.#applyFor(fault.forMs, async () => {
@@ -183,10 +194,23 @@ export class FaultInjector {
     while (!this.#over) {
       await sleep(WATCH_MS);
       if (target.pid === 0 && !this.#held.has(target) && !this.#over) {
-        if (!this.#ended.delete(target)) this.#note(`${target.name} has ended without a fault and is restarted`);
+        if (!this.#ended.delete(target)) this.note(`${target.name} has ended without a fault and is restarted`);
         // The start fails while a dependency is down; the next iteration tries again.
         await target.start().catch(() => undefined);
       }
+    }
+  }
+}
+
+/** Repeats an action that fails, because PostgreSQL may be down. @throws the error of the action after two minutes */
+async function untilDone(act: () => Promise<void>): Promise<void> {
+  const end = performance.now() + 120_000;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await sleep(200);
     }
   }
 }
@@ -196,12 +220,12 @@ function queueOf(fault: ChaosFault): string {
   if ('role' in fault) return `${fault.role}-${fault.index + 1}`;
   if (fault.kind === 'rpc') return `rpc-${fault.fault.kind}-${fault.fault.node}`;
   if (fault.kind === 'stale' || fault.kind === 'limit' || fault.kind === 'purge') return `${fault.kind}-${fault.node}`;
-  if (fault.kind === 'stall' || fault.kind === 'commits' || fault.kind === 'switchover') return 'postgres';
+  if (fault.kind === 'stall' || fault.kind === 'commits' || fault.kind === 'switchover' || fault.kind === 'crash') return 'postgres';
   return fault.kind === 'cut' ? `cut-${fault.what}` : fault.kind;
 }
 
 async function cutRedis(url: string): Promise<void> {
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  const redis = connect(parseRedisUrl(url), { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
   redis.on('error', () => undefined);
   try {
     await redis.connect();

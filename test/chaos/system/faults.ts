@@ -11,7 +11,7 @@ export type ChaosFault =
   | { readonly kind: 'freeze'; readonly role: 'api' | 'worker'; readonly index: number; readonly downMs: number }
   | { readonly kind: 'redis'; readonly empty: boolean; readonly downMs: number }
   | { readonly kind: 'postgres' | 'localnet'; readonly downMs: number }
-  | { readonly kind: 'switchover' }
+  | { readonly kind: 'switchover' | 'crash' }
   | { readonly kind: 'cut'; readonly what: 'postgres' | 'redis' }
   | { readonly kind: 'stall'; readonly table: string; readonly forMs: number }
   | { readonly kind: 'commits'; readonly share: number; readonly forMs: number }
@@ -55,18 +55,14 @@ export const rpc =
 const MAX_LOCK_MS = 800;
 const TABLES = ['players', 'scores', 'ledger', 'activities', 'standings', 'chat_messages', 'entries', 'payments', 'claims', 'chain_attempts'];
 
-/** The faults of a whole system. */
-const SYSTEM_DECK: readonly DrawFault[] = [
+/** The faults of any system: of its processes, connections, tables and RPC nodes. */
+const COMMON_DECK: readonly DrawFault[] = [
   (r, p) => ({ kind: 'kill', role: 'api', index: r.between(0, p.apis - 1), downMs: downTime(r, p) }),
   (r, p) => ({ kind: 'kill', role: 'worker', index: r.between(0, p.workers - 1), downMs: downTime(r, p) }),
   (r, p) => ({ kind: 'kill', role: 'worker', index: r.between(0, p.workers - 1), downMs: downTime(r, p) }),
   (r, p) => ({ kind: 'stop', role: r.pick(['api', 'worker']), index: r.between(0, Math.min(p.apis, p.workers) - 1), downMs: downTime(r, p) }),
   (r, p) => ({ kind: 'freeze', role: 'worker', index: r.between(0, p.workers - 1), downMs: r.between(500, 2 * p.downMs) }),
   (r, p) => ({ kind: 'freeze', role: 'api', index: r.between(0, p.apis - 1), downMs: r.between(200, p.downMs) }),
-  (r, p) => ({ kind: 'redis', empty: true, downMs: downTime(r, p) }),
-  (r, p) => ({ kind: 'redis', empty: false, downMs: downTime(r, p) }),
-  (r, p) => ({ kind: 'postgres', downMs: downTime(r, p) }),
-  () => ({ kind: 'postgres', downMs: 0 }),
   (r, p) => ({ kind: 'localnet', downMs: downTime(r, p) }),
   () => ({ kind: 'cut', what: 'postgres' }),
   (r, p) => ({ kind: 'stall', table: 'outbox', forMs: r.between(100, Math.min(p.downMs, MAX_LOCK_MS)) }),
@@ -85,16 +81,56 @@ const SYSTEM_DECK: readonly DrawFault[] = [
   (r, p) => ({ kind: 'beacon', forMs: r.between(500, p.downMs) }),
 ];
 
+/** The faults of a system with one PostgreSQL and one Redis. */
+const SINGLE_SERVER_DECK: readonly DrawFault[] = [
+  ...COMMON_DECK,
+  (r, p) => ({ kind: 'redis', empty: true, downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'redis', empty: false, downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'postgres', downMs: downTime(r, p) }),
+  () => ({ kind: 'postgres', downMs: 0 }),
+];
+
+/** The faults of a system whose PostgreSQL and Redis fail over, beside `failoversOf`. */
+export const REPLICATED_DECK = COMMON_DECK;
+
+const POSTGRES_FAILOVERS: readonly DrawFault[] = [
+  (r, p) => ({ kind: 'postgres', downMs: downTime(r, p) }),
+  () => ({ kind: 'switchover' }),
+  () => ({ kind: 'crash' }),
+];
+const REDIS_FAILOVERS: readonly DrawFault[] = [
+  (r, p) => ({ kind: 'redis', empty: false, downMs: downTime(r, p) }),
+  (r, p) => ({ kind: 'redis', empty: true, downMs: downTime(r, p) }),
+];
+/** Minimum and maximum pause between two failovers, ms. Failovers of PostgreSQL and Redis take turns, so each has the time of two pauses to recover. */
+const FAILOVER_PAUSE_MS = [20_000, 35_000] as const;
+
+/** Yields losses and changes of the primaries of PostgreSQL and Redis in turn, without end. Precondition: each has ended before the next pause. */
+export function* failoversOf(random: Random, plan: FaultPlan): Generator<PlannedFault, never> {
+  const pause = () => random.between(...FAILOVER_PAUSE_MS);
+  const postgres = drawn(random, POSTGRES_FAILOVERS);
+  const redis = drawn(random, REDIS_FAILOVERS);
+  for (;;) {
+    yield { afterMs: pause(), fault: postgres.next().value(random, plan) };
+    yield { afterMs: pause(), fault: redis.next().value(random, plan) };
+  }
+}
+
 /** A loss of the primary of PostgreSQL, then a switchover back, and half a minute without faults. */
-export const failovers: readonly PlannedFault[] = [
+export const PLANNED_FAILOVERS: readonly PlannedFault[] = [
   { afterMs: 6_000, fault: { kind: 'postgres', downMs: 0 } },
   { afterMs: 0, fault: { kind: 'switchover' } },
   { afterMs: 45_000, fault: { kind: 'cut', what: 'postgres' } },
 ];
 
 /** Yields the faults of a run, without end. Each fault of the deck is used once before any is repeated. */
-export function* faultsOf(random: Random, plan: FaultPlan, deck: readonly DrawFault[] = SYSTEM_DECK): Generator<PlannedFault, never> {
+export function* faultsOf(random: Random, plan: FaultPlan, deck: readonly DrawFault[] = SINGLE_SERVER_DECK): Generator<PlannedFault, never> {
   for (;;) for (const draw of random.shuffled(deck)) yield { afterMs: random.between(0, plan.quietMs), fault: draw(random, plan) };
+}
+
+/** Yields the faults of a deck in random order, again and again. */
+function* drawn(random: Random, deck: readonly DrawFault[]): Generator<DrawFault, never> {
+  for (;;) yield* random.shuffled(deck);
 }
 
 /** Returns a one-line description of a fault for the log. */
@@ -110,6 +146,8 @@ export function describeFault(fault: ChaosFault): string {
       return `PostgreSQL crashed for ${fault.downMs} ms`;
     case 'switchover':
       return 'the standby of PostgreSQL becomes the primary';
+    case 'crash':
+      return 'PostgreSQL crashed and starts again by itself';
     case 'localnet':
       return `localnet killed for ${fault.downMs} ms`;
     case 'cut':

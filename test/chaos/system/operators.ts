@@ -5,7 +5,7 @@ import { MODULE_PATH } from '#games/block-cascade/build.ts';
 import { TEST_GAME } from '#test/support/areas/arcade.ts';
 import type { JsonInit } from '#test/support/wallet.ts';
 import { type Client, type ClientResponse, newKey } from './client.ts';
-import { GAME, ignoreAbandoned, type LoadContext, REPLAYED_GAME, TASK, TICKET_PRICE } from './players.ts';
+import { GAME, ignoreAbandoned, type LoadContext, OPEN_GAME, REPLAYED_GAME, TASK, TICKET_PRICE } from './players.ts';
 import type { Random } from './random.ts';
 
 const PRIZES = ['5000000', '3000000', '2000000'];
@@ -22,6 +22,7 @@ export async function createContent(client: Client): Promise<void> {
   const wanted: [string, JsonInit][] = [
     [`/admin/games/${GAME}`, { method: 'PUT', json: TEST_GAME }],
     [`/admin/games/${REPLAYED_GAME}`, { method: 'PUT', json: TEST_GAME }],
+    [`/admin/games/${OPEN_GAME}`, { method: 'PUT', json: { ...TEST_GAME, verification: 'none' } }],
     [
       '/quests',
       { json: { id: TASK, title: 'A play', requirement: { type: 'plays', count: 1, gameId: GAME }, points: 10, repeat: 'daily', task: true } },
@@ -63,7 +64,7 @@ async function runChatRound(client: Client, load: LoadContext, random: Random): 
   const path = `/chat/round/${made.body.id}/start`;
   while (!load.over) {
     const started = await adminRequest(client, path, { method: 'POST', headers: newKey() });
-    if (started.status === 200) {
+    if (started.status === 200 || (started.status === 409 && (await hasStarted(client, made.body.id)))) {
       load.ledger.confirmed.rounds.push(made.body.id);
       await sleep(terms.durationSec * 1_000);
       return;
@@ -72,6 +73,12 @@ async function runChatRound(client: Client, load: LoadContext, random: Random): 
     if (started.status !== 409) return client.reportViolation(path, started);
     await sleep(300);
   }
+}
+
+/** Returns whether a round was started by an earlier attempt whose response was lost. */
+async function hasStarted(client: Client, id: string): Promise<boolean> {
+  const { status, body } = await client.request<{ status: string }>(`/chat/round/${id}`);
+  return status === 200 && body.status !== 'pending';
 }
 
 /** Runs legacy rounds that sell tickets, one after the other, until the load ends. */

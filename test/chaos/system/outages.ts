@@ -6,6 +6,8 @@ const TIMEOUT_MS = 2_000;
 /** Measures how long API processes are not ready. */
 export class Outages {
   readonly #longest = new Map<string, number>();
+  /** Times of the failed checks, on the clock of `performance.now()`. */
+  readonly #failedAt: number[] = [];
   readonly #watching: Promise<unknown>;
   #over = false;
 
@@ -23,6 +25,11 @@ export class Outages {
     return Math.max(0, ...this.#longest.values());
   }
 
+  /** Returns whether an API process was not ready between two times on the clock of `performance.now()`. */
+  hasAny(from: number, to: number): boolean {
+    return this.#failedAt.some((at) => from <= at && at <= to);
+  }
+
   async stop(): Promise<void> {
     this.#over = true;
     await this.#watching;
@@ -36,6 +43,7 @@ export class Outages {
       );
       this.#longest.set(url, Math.max(this.#longest.get(url) ?? 0, performance.now() - readyAt));
       if (isReady) readyAt = performance.now();
+      else this.#failedAt.push(performance.now());
     }
   }
 }

@@ -14,6 +14,8 @@ import type { WalletChain } from './wallet-chain.ts';
 export const GAME = 'chaos-game';
 /** Id of the game whose scores are verified by replay. Its simulation is Block Cascade. */
 export const REPLAYED_GAME = 'chaos-cascade';
+/** Id of the game that accepts scores without a play. Only the hostile caller plays it. */
+export const OPEN_GAME = 'chaos-open';
 /** A daily task that one play completes. */
 export const TASK = 'chaos-task';
 /** Price of a ticket of a legacy round, base units. */
@@ -84,8 +86,8 @@ async function submit(client: Client, load: LoadContext, body: NewScore, battleI
     if (battleId === null || answer.status >= 500) client.reportViolation('/arcade/score', answer);
     return false;
   }
-  const { scoreId, normalizedScore: normalized, pointsAwarded: points } = answer.body;
-  load.ledger.confirmed.scores.push({ scoreId, wallet: client.wallet, playId, normalized, points, battleId });
+  const { scoreId, normalizedScore: normalized, pointsAwarded: points, status } = answer.body;
+  load.ledger.confirmed.scores.push({ scoreId, wallet: client.wallet, playId, normalized, points, battleId, status });
   return true;
 }
 
@@ -192,12 +194,16 @@ async function clip(client: Client, { ledger }: LoadContext, random: Random): Pr
   ledger.confirmed.clips.push({ id: answer.body.id, wallet: client.wallet, sha256: createHash('sha256').update(file).digest('hex') });
 }
 
+/** Maximum sessions that a player keeps. The service ends the oldest sessions of a wallet beyond 100, also sessions whose response was lost. */
+const MAX_VISITS = 50;
+
 /** Signs in a second time and signs out again with a probability of 0.5. */
 async function visit(client: Client, { ledger }: LoadContext, random: Random): Promise<void> {
   const visitor = new Client(client.urls, ledger, client.key);
   await visitor.signIn();
-  if (random.fraction() < 0.5) return;
-  const { cookie } = visitor;
+  const { cookie, wallet } = visitor;
+  const staysSignedIn = random.fraction() < 0.5 && ledger.confirmed.sessions.filter((session) => session.wallet === wallet).length < MAX_VISITS;
+  if (staysSignedIn) return;
   const answer = await visitor.request('/auth/logout', { method: 'POST' });
   // 401: an earlier attempt succeeded, and its response was lost.
   const { sessions, signedOut } = ledger.confirmed;

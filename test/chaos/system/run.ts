@@ -7,15 +7,16 @@ import { audit } from './audit.ts';
 import { balanceFailures } from './balances.ts';
 import { FailureCauses } from './causes.ts';
 import { Client, newKey } from './client.ts';
-import { confirmationFailures, duplicateRows, responseFailures } from './confirmation-checks.ts';
+import { confirmationFailures, duplicateRows, responseFailures, scoreFailures } from './confirmation-checks.ts';
 import { newRunRecord, summary } from './confirmed.ts';
 import { Database, OutboxReader } from './database.ts';
 import { FaultInjector } from './fault-injector.ts';
-import { failovers, faultsOf } from './faults.ts';
+import { type FaultPlan, failoversOf, faultsOf, PLANNED_FAILOVERS, REPLICATED_DECK } from './faults.ts';
 import { Listener } from './listener.ts';
+import { Neighbours } from './neighbours.ts';
 import { adminRequest, createContent, runChatRounds, runEpochs, runTicketRounds } from './operators.ts';
 import { Outages } from './outages.ts';
-import { type LoadContext, playUntilOver, runBattles } from './players.ts';
+import { ignoreAbandoned, type LoadContext, playUntilOver, runBattles } from './players.ts';
 import { prepareCommits } from './postgres-faults.ts';
 import { randomOf } from './random.ts';
 import { roundFailures } from './rounds.ts';
@@ -44,8 +45,11 @@ export interface RunOptions {
   readonly settleMs: number;
   /** Number of rounds per kind to verify with bin/verify-round. The audit recomputes all rounds. */
   readonly verified: number;
-  /** Runs PostgreSQL with a standby under Patroni, and fails it over in place of random faults. */
-  readonly failsOver?: boolean;
+  /**
+   * `postgres`: runs PostgreSQL with a standby under Patroni, and fails it over in place of random faults. `all`: also runs Redis with Sentinels, and
+   * fails both over beside random faults, while a hostile caller floods the service from time to time. By default there is one server of each.
+   */
+  readonly failovers?: 'postgres' | 'all';
   /** Prints each fault and the results. */
   readonly print: (line: string) => void;
 }
@@ -72,13 +76,19 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
     workers: WORKERS,
     // A confirmed write must survive a crash of PostgreSQL.
     durable: true,
-    patroni: options.failsOver ?? false,
+    patroni: options.failovers !== undefined,
+    sentinels: options.failovers === 'all',
     durableRedis: true,
     localnet: { slotMs: 20, finalizedAfter: 8, beaconMs: 1_000 },
     env: {
       ...{ LANDING_POLL_MS: '50', LANDING_RECHECK_MS: '200', LANDING_DEPTH_BLOCKS: '4', LANDING_GIVE_UP_MS: '3000' },
       ...{ DRAW_LEAD_SEC: String(LEAD_SEC), LEGACY_ROUNDS_UNFINISHED: '1000', LEGACY_ROUNDS_PER_WALLET: '10000', LEGACY_ROUNDS_PER_DAY: '10000' },
-      ...{ CHAT_MESSAGES_PER_10_SEC: '1000', WEBHOOK_SECRET_CHAT_BRIDGE: bridgeSecret, LOG_LEVEL: process.env.CHAOS_LOG ?? 'silent' },
+      ...{
+        CHAT_MESSAGES_PER_10_SEC: '1000',
+        UNVERIFIED_SCORES_PER_MINUTE: '600',
+        WEBHOOK_SECRET_CHAT_BRIDGE: bridgeSecret,
+        LOG_LEVEL: process.env.CHAOS_LOG ?? 'silent',
+      },
     },
   });
   try {
@@ -92,7 +102,7 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
 async function runOn(
   system: System,
   bridgeSecret: string,
-  { seed, forMs, players, quietMs, downMs, settleMs, verified, failsOver = false, print }: RunOptions,
+  { seed, forMs, players, quietMs, downMs, settleMs, verified, failovers, print }: RunOptions,
 ): Promise<ChaosResult> {
   const random = randomOf(seed);
   const ledger = newRunRecord();
@@ -105,9 +115,10 @@ async function runOn(
   const operator = new Client(urls, ledger);
   const clients = Array.from({ length: players }, () => new Client(urls, ledger));
   const rivals = [new Client(urls, ledger), new Client(urls, ledger)] as const;
+  const hostile = new Client(urls, ledger);
   await createContent(operator);
   await prepareCommits(system.postgres.url);
-  await Promise.all([operator, ...clients, ...rivals].map((client) => client.signIn()));
+  await Promise.all([operator, hostile, ...clients, ...rivals].map((client) => client.signIn()));
   for (const { wallet } of clients) {
     await chain.fund(wallet, FUNDED_USDC);
     confirmed.funded.set(wallet, BigInt(FUNDED_USDC) * 1_000_000n);
@@ -119,6 +130,7 @@ async function runOn(
   const listeners = [...clients, operator].map((client) => new Listener(client, random.fork(`listener ${client === operator}`), client !== operator));
   let late: Listener[] = [];
   const injector = new FaultInjector(system, print);
+  const neighbours = new Neighbours(hostile, random.fork('neighbours'), (line) => injector.note(line));
   const outages = new Outages(urls);
   const all = [operator, ...clients, ...rivals];
   for (const [i, client] of all.entries()) client.unstable = random.fork(`trouble ${i}`);
@@ -133,6 +145,7 @@ async function runOn(
       load,
       random.fork('rewards'),
     ),
+    ...(failovers === 'all' ? [neighbours.run(() => load.over), reconcileUntilOver(operator, load)] : []),
   ];
   try {
     const end = performance.now() + forMs;
@@ -140,17 +153,22 @@ async function runOn(
     // The first actor that throws ends the run, without waiting for the other actors.
     let broken = false;
     working.catch(() => (broken = true));
-    await injector.inject(
-      failsOver ? failovers : faultsOf(random.fork('faults'), { apis: APIS, workers: WORKERS, quietMs, downMs }),
-      () => broken || (!failsOver && performance.now() > end),
-    );
+    const plan: FaultPlan = { apis: APIS, workers: WORKERS, quietMs, downMs };
+    const isOver = () => broken || performance.now() > end;
+    if (failovers === 'postgres') await injector.inject(PLANNED_FAILOVERS, () => broken);
+    else if (failovers === undefined) await injector.inject(faultsOf(random.fork('faults'), plan), isOver);
+    else {
+      const others = injector.inject(faultsOf(random.fork('faults'), plan, REPLICATED_DECK), isOver);
+      await injector.inject(failoversOf(random.fork('failovers'), plan), isOver, { oneByOne: true });
+      await others;
+    }
     load.over = true;
     for (const client of all) client.unstable = null;
     await injector.clearFaults();
     await working;
     print(summary(ledger));
 
-    const failures = [...(await settle(system, database, settleMs, failsOver ? () => reconcile(operator) : undefined))];
+    const failures = [...(await settle(system, database, settleMs, failovers && (() => reconcile(operator))))];
     print(`an API process was not ready for ${Math.round(outages.longest)} ms at most`);
     print(`no work pending after ${((performance.now() - end) / 1_000).toFixed(1)} s`);
     late = listeners.flatMap((listener) => listener.resumed());
@@ -166,9 +184,12 @@ async function runOn(
     failures.push(
       ...violations,
       ...injector.violations,
-      ...(failsOver ? outages.longerThan(MAX_OUTAGE_MS) : []),
-      ...streamFailures(listeners, events, injector.redisKills),
+      ...neighbours.violations,
+      ...neighbours.refusalFailures(ledger.refusals, outages),
+      ...(failovers === 'postgres' ? outages.longerThan(MAX_OUTAGE_MS) : []),
+      ...streamFailures(listeners, events, await lossesOfRedis(system, injector)),
       ...streamFailures(late, events, 1),
+      ...(await scoreFailures(database, neighbours.scoreIds)),
     );
     failures.push(
       ...(await confirmationFailures(database, confirmed, events)),
@@ -192,13 +213,27 @@ async function runOn(
   }
 }
 
+/** Returns how often Redis may have lost events: the injected losses, and all failovers of a group. */
+async function lossesOfRedis({ redis }: System, injector: FaultInjector): Promise<number> {
+  return injector.redisKills + ((await redis.failovers?.()) ?? 0);
+}
+
+/** Acts as the operator who resumes payouts after each failover of PostgreSQL. */
+async function reconcileUntilOver(operator: Client, load: LoadContext): Promise<void> {
+  while (!load.over) {
+    await ignoreAbandoned(() => reconcile(operator));
+    for (let waited = 0; waited < RECONCILIATION_EVERY_MS && !load.over; waited += 200) await sleep(200);
+  }
+}
+
 /** Lets a worker compare the database with the chain at once. After a failover, payouts and roots are paused until this comparison. */
 async function reconcile(operator: Client): Promise<void> {
   await adminRequest(operator, '/admin/payouts/resume', { json: { acknowledge: [] } });
   await sleep(1_000);
 }
 
-const DELIVERY_TIMEOUT_MS = 60_000;
+const RECONCILIATION_EVERY_MS = 10_000;
+const DELIVERY_TIMEOUT_MS = 180_000;
 const RESEND_MS = 5_000;
 
 /**
@@ -220,10 +255,10 @@ async function finalMessageFailures(client: Client, listeners: readonly Listener
   return missing().map((listener) => `${listener.name} has not received the final message: ${listener.position}`);
 }
 
-/** Compares the boards in Redis with the database for up to 20 s, because a lost board is rebuilt within seconds. */
+/** Compares the boards in Redis with the database for up to two minutes, because a lost board is rebuilt within seconds. */
 async function boardFailures({ postgres, redis }: System): Promise<string[]> {
   const stores = { databaseUrl: postgres.url, redisUrl: redis.url, redisPrefix: 'coinop' };
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 120_000;
   for (;;) {
     const found = await contradictions(stores);
     if (found.length === 0 || performance.now() > end) return found.slice(0, 10);

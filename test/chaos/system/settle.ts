@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
 import type { System } from '#dev/stack/system.ts';
 import { QUEUES } from '#jobs/queues.ts';
+import { parseRedisUrl } from '#platform/redis/config.ts';
+import { connect } from '#platform/redis/connection.ts';
 import type { Database } from './database.ts';
 
 /** Kinds of pending work: a description, and the SQL that selects the rows. */
@@ -15,6 +16,7 @@ const PENDING: { readonly [description: string]: string } = {
   'transactions are pending': `select from chain_transactions where state in ('queued', 'live', 'confirmed')`,
   'tickets are being checked': `select from tickets where state = 'checking'`,
   'rounds are not finished': `select from rounds where state in ('active', 'closing', 'committed')`,
+  'payouts are paused': 'select from chain_pauses',
   'battles are running': `select from battles where state = 'running'`,
 };
 
@@ -31,10 +33,15 @@ export async function settle(system: System, database: Database, withinMs: numbe
   const busy = new Set<string>(QUEUES);
   let left: string[] = [];
   do {
-    await onWait();
-    await database.rows(RETRY_NOW);
-    left = await pendingWork(database);
-    await removeIdleQueues(system, busy);
+    try {
+      await onWait();
+      await database.rows(RETRY_NOW);
+      left = await pendingWork(database);
+      await removeIdleQueues(system, busy);
+    } catch (error) {
+      // A server may fail over once more, because the machine is slow.
+      left = [`the pending work could not be read: ${String(error)}`];
+    }
     if (left.length === 0 && busy.size === 0) return [];
     await sleep(200);
   } while (performance.now() < end);
@@ -51,7 +58,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** Removes idle queues from the set. Recurring jobs never end, so a queue counts as idle once it was empty. */
 async function removeIdleQueues(system: System, busy: Set<string>): Promise<void> {
-  const redis = new Redis(system.redis.url);
+  const redis = connect(parseRedisUrl(system.redis.url), {});
   try {
     for (const name of busy) {
       const key = (list: string) => `{coinop:${name}}:${name}:${list}`;

@@ -3,32 +3,79 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A load of one hostile caller. */
 export interface HostileLoad {
-  readonly port: number;
+  /** The connections are spread over these ports. */
+  readonly ports: readonly number[];
   readonly connections: number;
   /** Requests that the connections send in turn, base64. `@RANDOM@` in a request is replaced by a random text of the same length. */
   readonly requests: readonly string[];
 }
 
-const PLACEHOLDER = '@RANDOM@';
-/** Delay before a connection is opened again, ms. */
-const RECONNECT_MS = 20;
+/** What a hostile caller reports about its responses. */
+export interface HostileReport {
+  /** Number of responses per status, and of connections that the service closed. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Number of refusals per status and sentence of the service. */
+  readonly refusals: Readonly<Record<string, number>>;
+  /** The ids of its accepted scores. */
+  readonly scoreIds: readonly string[];
+  /** Descriptions of the first responses that the service must not send: 5xx other than 503, and 429 without its headers. */
+  readonly wrong: readonly string[];
+}
 
-/** Number of responses per status, and of connections that the service closed. */
+const PLACEHOLDER = '@RANDOM@';
+/** Delay before a connection is opened again, ms: after a connection with a response, and after one without. */
+const RECONNECT_MS = { answered: 20, failed: 250 };
+const MAX_WRONG = 20;
+
 const counts: Record<string, number> = {};
+const refusals: Record<string, number> = {};
+const scoreIds: string[] = [];
+const wrong: string[] = [];
 const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-/** Sends requests over one connection, each as soon as the response to the one before has arrived. Resolves when the connection ends. */
-function attack(port: number, next: () => Buffer): Promise<void> {
+/** Returns whether a 429 says when to try again. A 429 of a rate limit or of the requests in flight also has the header `RateLimit`. */
+function saysWhen(head: string, body: string): boolean {
+  const isRate = /requests of this kind in flight|requests are accepted in/.test(body);
+  return /^retry-after: \d/im.test(head) && (!isRate || /^ratelimit: /im.test(head));
+}
+
+/** Adds a response to the report. */
+function read(sent: Buffer, head: string, body: string): void {
+  const status = head.slice(9, 12);
+  count(status);
+  const [, scoreId] = status === '200' ? (/"scoreId":"([\w-]+)"/.exec(body) ?? []) : [];
+  if (scoreId !== undefined) scoreIds.push(scoreId);
+  if (status.startsWith('4') || status.startsWith('5')) {
+    const refusal = `${status} ${/"error":"([^"]*)"/.exec(body)?.[1] ?? ''}`;
+    refusals[refusal] = (refusals[refusal] ?? 0) + 1;
+  }
+  const isWrong = (status.startsWith('5') && status !== '503') || (status === '429' && !saysWhen(head, body));
+  if (!isWrong || wrong.length >= MAX_WRONG) return;
+  const path = sent.toString('latin1', 0, sent.indexOf(' HTTP'));
+  wrong.push(`${path} answered ${status} ${body.slice(0, 300)} (request ${/^x-request-id: (\S+)/im.exec(head)?.[1]})`);
+}
+
+/**
+ * Sends requests over one connection, each as soon as the response to the one before has arrived. Resolves when the connection ends.
+ * @returns whether the service answered
+ */
+function attack(port: number, next: () => Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let pending: Buffer = Buffer.alloc(0);
-    socket.on('connect', () => socket.write(next()));
+    let sent: Buffer = Buffer.alloc(0);
+    let isAnswered = false;
+    const send = () => {
+      sent = next();
+      socket.write(sent);
+    };
+    socket.on('connect', send);
     socket.on('error', () => undefined);
     socket.on('close', () => {
       count('closed');
-      resolve();
+      resolve(isAnswered);
     });
     let isStream = false;
     socket.on('data', (chunk) => {
@@ -39,16 +86,17 @@ function attack(port: number, next: () => Buffer): Promise<void> {
       const text = pending.toString('latin1', 0, head);
       const length = /content-length: (\d+)/i.exec(text)?.[1];
       if (length !== undefined && pending.length < head + 4 + Number(length)) return;
-      count(text.slice(9, 12));
+      read(sent, text, pending.toString('latin1', head + 4));
+      isAnswered = true;
       pending = Buffer.alloc(0);
       // An event stream never ends, so its connection stays open.
       isStream = /content-type: text\/event-stream/i.test(text);
-      if (!isStream) socket.write(next());
+      if (!isStream) send();
     });
   });
 }
 
-process.once('message', async ({ port, connections, requests }: HostileLoad) => {
+process.once('message', async ({ ports, connections, requests }: HostileLoad) => {
   const bytes = requests.map((text) => Buffer.from(text, 'base64'));
   let turn = 0;
   const next = (): Buffer => {
@@ -59,12 +107,12 @@ process.once('message', async ({ port, connections, requests }: HostileLoad) => 
     changed.write(Math.random().toString(36).slice(2).padEnd(PLACEHOLDER.length, 'x').slice(0, PLACEHOLDER.length), at, 'latin1');
     return changed;
   };
-  process.on('message', () => process.send?.(counts));
+  process.on('message', () => process.send?.({ counts, refusals, scoreIds, wrong } satisfies HostileReport));
   await Promise.all(
-    Array.from({ length: connections }, async () => {
+    Array.from({ length: connections }, async (_, i) => {
       for (;;) {
-        await attack(port, next);
-        await sleep(RECONNECT_MS);
+        const isAnswered = await attack(ports[i % ports.length] ?? 0, next);
+        await sleep(isAnswered ? RECONNECT_MS.answered : RECONNECT_MS.failed);
       }
     }),
   );
