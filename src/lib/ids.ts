@@ -15,3 +15,26 @@ export function newId(): string {
   used += 16;
   return v7({ random });
 }
+
+const DAY_MS = 86_400_000;
+
+/** Returns the first UUID of the time some days before a UUIDv7, like the SQL function `days_before`. */
+export function daysBefore(id: string, days: number): string {
+  const ms = Math.max(0, Number.parseInt(id.replace('-', '').slice(0, 12), 16) - days * DAY_MS);
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/**
+ * Returns the first and the last of some ids, both null for an empty list. A condition on both in a statement lets PostgreSQL skip the partitions of
+ * other months before it opens them.
+ * @param ids UUIDs in lower case
+ */
+export function rangeOf(ids: readonly string[]): [first: string | null, last: string | null] {
+  let [first = null, last = null] = [ids[0], ids[0]];
+  for (const id of ids) {
+    if (first === null || id < first) first = id;
+    if (last === null || id > last) last = id;
+  }
+  return [first, last];
+}

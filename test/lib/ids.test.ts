@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newId } from '#lib/ids.ts';
+import { daysBefore, newId, rangeOf } from '#lib/ids.ts';
 
 test('ids are UUIDs of version 7, and their times never decrease', () => {
   const before = Date.now();
@@ -16,4 +16,15 @@ test('the random bits of 5,000 ids repeat in no two ids', () => {
   // Compares only the last 62 bits, which are random, so that equal times cannot hide a repetition.
   const tails = Array.from({ length: 5_000 }, () => newId().slice(19));
   expect(new Set(tails).size).toBe(tails.length);
+});
+
+test('the range of ids is the first and the last of them, and is empty for no ids', () => {
+  const [first = '', second = '', third = ''] = ['0199b3a2', '0199b3a3', '0199c000'].map((time) => `${time}-7c1e-7d44-9a57-2f1f5e0c9b1a`);
+  expect(rangeOf([second, third, first])).toEqual([first, third]);
+  expect(rangeOf([second])).toEqual([second, second]);
+  expect(rangeOf([])).toEqual([null, null]);
+});
+
+test('a day before the first id of all is the first id of all', () => {
+  expect(daysBefore('00000000-0001-7000-8000-000000000000', 1)).toBe('00000000-0000-0000-0000-000000000000');
 });

@@ -62,7 +62,8 @@ export interface Activity {
 // PostgreSQL builds the JSON from the inserted rows.
 const insertActivities = statement(
   'insert_activities',
-  `with batch as materialized (select nextval('activity_batches_id') as id, app_day() as day, app_now() as at),
+  `with batch as materialized (
+     select nextval('activity_batches_id') as id, floor(extract(epoch from c.at) / 86400)::int as day, c.at from (select app_now() as at offset 0) c),
    inserted as (
      insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch, cause_day)
      select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id, cause_day(a.kind, a.source_id)

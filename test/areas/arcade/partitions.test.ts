@@ -5,6 +5,7 @@ import { restoreScore } from '#areas/arcade/scores/restore.ts';
 import { ensurePlayer } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { newId } from '#lib/ids.ts';
+import { declaredStatements } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -133,4 +134,22 @@ test('lists of scores and points name the day before which their rows are in the
   );
   expect(await days()).toEqual(lists.map(() => [200, '2025-12-01']));
   expect(await unknown()).toBe('no such score: scores from before 2025-12-01 are in the archive');
+});
+
+const ID = `'${newId()}'`;
+const IDS = `'{${newId()}}'`;
+test.each([
+  ['find_earlier_scores', [IDS, ID, ID, IDS, ID, ID, `'{}'`, `'{}'`]],
+  ['select_scores_by_id', [IDS, ID, ID]],
+  ['select_plays', [IDS, `'{1}'`, ID, ID, ID]],
+])('the statement %s opens no partition of an earlier month', async (name, values) => {
+  const { text = '' } = declaredStatements().get(name) ?? {};
+  const plan = await t.app.tx(async (tx) => {
+    await tx.query({ text: `prepare test_${name} as ${text}` });
+    const rows = await tx.query<Record<'QUERY PLAN', string>>({ text: `explain execute test_${name}(${values.join(', ')})` });
+    await tx.query({ text: `deallocate test_${name}` });
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  });
+  expect(plan).toContain(`_${MONTHS[0]}`);
+  expect(plan).not.toContain('_first');
 });

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { entities } from '#areas/registry.ts';
 import { readConfig } from '#config';
-import { newId } from '#lib/ids.ts';
+import { daysBefore, newId } from '#lib/ids.ts';
 import { openOrm } from '#platform/db/orm.ts';
 import { makePartitions } from '#platform/db/partitions.ts';
+import { instant, milliseconds } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -138,4 +139,21 @@ test('the migration turns full tables into partitions without losing a row, a un
     await orm.close(true);
     await database.drop();
   }
+});
+
+test('the first id of an earlier day is the same in JavaScript and in SQL', async () => {
+  for (const [id, days] of [
+    [newId(), 1],
+    ['0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', 3],
+  ] as const)
+    expect(await sql(t.app, 'select days_before($1, $2) as id', [id, days])).toEqual([{ id: daysBefore(id, days) }]);
+});
+
+test('a time in milliseconds is the time in ISO 8601, without its microseconds', async () => {
+  const rows = await sql<{ ms: number; iso: string }>(
+    t.app,
+    `select ${milliseconds('at')} as ms, ${instant('at')} as iso
+     from generate_series(0, 2999) n, lateral (select timestamptz '2026-11-23 10:00:00Z' + n * interval '333 microseconds' as at) a`,
+  );
+  expect(rows.filter(({ ms, iso }) => new Date(ms).toISOString() !== iso)).toEqual([]);
 });

@@ -3,10 +3,12 @@
  * a live play.
  * @param play alias of the play: a relation with the columns id, wallet, game_id and started_at
  * @param maxLivePlays SQL expression of `maxLivePlays` of the game
+ * @param after parameter: the first UUID of the day before the play, or before the oldest of several plays, as `daysBefore` returns it
  */
 // The condition on `newer.id` lets PostgreSQL skip the partitions of earlier months. Ids of two processes differ from their times by less than a day.
-export const endOfPlay = (play: string, maxLivePlays: string): string => `(
+// An upper limit would let PostgreSQL expect few plays, so it could read all plays between both limits.
+export const endOfPlay = (play: string, maxLivePlays: string, after: string): string => `(
   select newer.started_at from plays newer
-  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at and newer.id > days_before(${play}.id, 1)
+  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at and newer.id > ${after}::uuid
     and (newer.started_at, newer.id) > (${play}.started_at, ${play}.id)
-  order by newer.started_at, newer.id offset ${maxLivePlays} - 1 limit 1)`;
+  order by newer.started_at offset ${maxLivePlays} - 1 limit 1)`;

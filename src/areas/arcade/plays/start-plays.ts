@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { appendActivities, COUNTER_SHARDS } from '#areas/points';
 import { fail, type HttpError } from '#lib/errors.ts';
-import { newId } from '#lib/ids.ts';
+import { daysBefore, newId } from '#lib/ids.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Game } from '../games/definition.ts';
@@ -34,14 +34,15 @@ const lockPlays = statement(
 );
 
 // Looks up the score of each play with a subquery instead of a join, because PostgreSQL would hash all scores for a join. Calls app_now() in a
-// subquery, because PostgreSQL would otherwise call this volatile function once per row.
+// subquery, because PostgreSQL would otherwise call this volatile function once per row. The conditions on ids let PostgreSQL skip the partitions of
+// earlier months before it opens them. Ids of two processes differ from their times by less than a day.
 const selectUnfinished = statement<{ wallet: string; count: number; retryAfterSec: number | null }>(
   'select_unfinished_plays',
   `select k.wallet, r.count, r."retryAfterSec" from unnest($1::text[]) as k(wallet), lateral (
      select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '1 hour' - (select app_now())))::int as "retryAfterSec" from (
        select p.started_at from plays p
-       where p.wallet = k.wallet and p.id > days_before($2, 1) and p.started_at > (select app_now() - interval '1 hour')
-         and (select s.play_id from score_plays s where s.play_id = p.id) is null
+       where p.wallet = k.wallet and p.id > $2::uuid and p.started_at > (select app_now() - interval '1 hour')
+         and (select s.play_id from score_plays s where s.play_id = p.id and s.play_id > $2::uuid) is null
        order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}) as recent) as r`,
 );
 
@@ -86,7 +87,7 @@ export async function startPlays(tx: Tx, requests: readonly PlayRequest[]): Prom
   // Sends the statements in one round trip. PostgreSQL runs them in this order: the locks, then the reads, which need the locks.
   const [, unfinished, seeds] = await Promise.all([
     tx.query(lockPlays, [wallets]),
-    tx.query(selectUnfinished, [wallets, newId()]),
+    tx.query(selectUnfinished, [wallets, daysBefore(newId(), 1)]),
     UnfinishedSeeds.read(tx, requests),
   ]);
   const plays = new Map(unfinished.map(({ wallet, ...row }) => [wallet, row]));

@@ -4,7 +4,7 @@ import { normalize } from '#lib/normalization.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { evaluateHeartbeats } from '../plays/evaluate-heartbeats.ts';
-import { type NormalizedSubmission, readReviewFacts } from './review.ts';
+import { countEqualScores, countHeldScores, type NormalizedSubmission } from './review.ts';
 import { readEarlier, readPlays } from './rows.ts';
 import { type Evidence, ScoreBatch, type SubmissionResult } from './score-batch.ts';
 
@@ -32,7 +32,7 @@ export function recordBatch(
   const work = async (tx: Tx): Promise<RecordedBatch> => {
     // Sends the statements in one round trip. PostgreSQL runs them in this order: the lock that delays the closing of the UTC day, the locks of the
     // wallets, then the reads, which need these locks.
-    const [open, players, earlier, plays, bests, review] = await Promise.all([
+    const [open, players, earlier, plays, bests, equalScores] = await Promise.all([
       openDay(tx),
       lockPlayers(
         tx,
@@ -48,11 +48,17 @@ export function recordBatch(
         tx,
         submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),
       ),
-      readReviewFacts(tx, normalized(submissions, games)),
+      countEqualScores(tx, normalized(submissions, games)),
     ]);
-    const evidence = { ...known, plays, review, heartbeats: await readHeartbeatVerdicts(app, submissions, games, plays) };
+    let held: Promise<ReadonlyMap<string, number>> | undefined;
+    const readHeld = () => {
+      held ??= countHeldScores(tx, [...players.keys()]);
+      return held;
+    };
+    const evidence = { ...known, plays, equalScores, readHeld, heartbeats: await readHeartbeatVerdicts(app, submissions, games, plays) };
     const batch = new ScoreBatch(app, open, players, evidence, earlier, bests);
-    const recorded = submissions.map((submission) => batch.take(submission));
+    const recorded: SubmissionResult[] = [];
+    for (const submission of submissions) recorded.push(await batch.take(submission));
     const changed = await batch.write(tx);
     const repeats = recorded.flatMap((r) => ('row' in r && r.row.status === 'accepted' && !batch.newRows.includes(r.row) ? [r.row] : []));
     const unchanged = await readStandings(
@@ -68,7 +74,7 @@ export function recordBatch(
 const normalized = (submissions: readonly Submission[], games: Evidence['games']): NormalizedSubmission[] =>
   submissions.flatMap((s) => {
     const game = games.get(s.gameId);
-    return game ? [{ ...s, normalized: normalize(game.normalization, s.score) }] : [];
+    return game ? [{ submission: s, game, normalized: normalize(game.normalization, s.score) }] : [];
   });
 
 /** Evaluates the sessions of the plays whose games verify by heartbeat. Returns the verdicts by play id. */

@@ -1,5 +1,6 @@
 import { gameBoard, type Player, readPage } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
+import { daysBefore, rangeOf } from '#lib/ids.ts';
 import { SCALE } from '#lib/normalization.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
@@ -14,38 +15,57 @@ const TOP_MAX_AGE_MS = 1_000;
 /** Minimum number of possible raw scores in a game at which equal scores are improbable. */
 const MIN_RANGE = 1_000;
 
-/** Facts about a submission from the database. */
-export interface ReviewFacts {
-  /** Number of scores of the wallet in the game with the same raw score that were submitted within three days and count for the present or the last UTC day. */
-  equalScores: number;
-  /** Number of held scores of the wallet in all games. */
-  held: number;
-}
-
-const selectFacts = statement<ReviewFacts & { id: string }>(
-  'select_review_facts',
-  `select k.id::text as id, e.n as "equalScores", h.n as held
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::int8[]) as k(id, wallet, game_id, normalized, score)
-   cross join lateral (
-     select count(*)::int as n from scores s
+const selectEqual = statement<{ id: string; count: number }>(
+  'select_equal_scores',
+  `select k.id::text as id, e.count
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::int8[], $6::uuid[]) as k(id, wallet, game_id, normalized, score, since), lateral (
+     select count(*)::int as count from scores s
      where s.wallet = k.wallet and s.game_id = k.game_id and s.normalized = k.normalized and s.day >= (select app_day()) - 1
-       and s.id > days_before(k.id, 3) and s.score = k.score offset 0) e
-   cross join lateral (select count(*)::int as n from scores s where s.wallet = k.wallet and s.status = 'held' offset 0) h`,
+       and s.id > k.since and s.id > $7::uuid and s.score = k.score offset 0) e
+   where e.count > 0`,
 );
 
-/** A submission with its normalized score. */
-export type NormalizedSubmission = Submission & { readonly normalized: number };
+/** A submission with its normalized score and its game. */
+export interface NormalizedSubmission {
+  readonly submission: Submission;
+  readonly normalized: number;
+  readonly game: Game;
+}
 
-/** Reads the facts about submissions, keyed by submission id. */
-export async function readReviewFacts(tx: Tx, submissions: readonly NormalizedSubmission[]): Promise<Map<string, ReviewFacts>> {
-  const rows = await tx.query(selectFacts, [
-    submissions.map((s) => s.id),
-    submissions.map((s) => s.wallet),
-    submissions.map((s) => s.gameId),
-    submissions.map((s) => s.normalized),
-    submissions.map((s) => s.score),
+/** Returns whether a rule of the game holds repeated scores, and equal scores are improbable. */
+const holdsRepeats = ({ review, normalization: { min, max } }: Game, normalized: number): boolean =>
+  review.repeatedScores !== null && normalized > 0 && max - min >= MIN_RANGE;
+
+/**
+ * Counts, for each submission that a game's rule about repeated scores concerns, the scores of the wallet in the game with the same raw score that were
+ * submitted within three days and count for the present or the last UTC day.
+ * @returns the counts by submission id, without those that are 0
+ */
+export async function countEqualScores(tx: Tx, submissions: readonly NormalizedSubmission[]): Promise<Map<string, number>> {
+  const concerned = submissions.filter(({ game, normalized }) => holdsRepeats(game, normalized));
+  const since = concerned.map(({ submission }) => daysBefore(submission.id, 3));
+  const [first] = rangeOf(since);
+  if (first === null) return new Map();
+  const rows = await tx.query(selectEqual, [
+    concerned.map(({ submission }) => submission.id),
+    concerned.map(({ submission }) => submission.wallet),
+    concerned.map(({ submission }) => submission.gameId),
+    concerned.map(({ normalized }) => normalized),
+    concerned.map(({ submission }) => submission.score),
+    since,
+    first,
   ]);
-  return new Map(rows.map(({ id, ...facts }) => [id, facts]));
+  return new Map(rows.map(({ id, count }) => [id, count]));
+}
+
+const selectHeld = statement<{ wallet: string; count: number }>(
+  'count_held_scores',
+  `select wallet, count(*)::int as count from scores where status = 'held' and wallet = any($1::text[]) group by wallet`,
+);
+
+/** Counts the held scores of wallets, in all games. @returns the counts by wallet, without those that are 0 */
+export async function countHeldScores(tx: Tx, wallets: readonly string[]): Promise<Map<string, number>> {
+  return new Map((await tx.query(selectHeld, [wallets])).map(({ wallet, count }) => [wallet, count]));
 }
 
 const tops = perApp((app) =>
@@ -75,7 +95,7 @@ export async function readTops(app: App, games: readonly Game[]): Promise<Map<st
 export interface ReviewedScore {
   readonly score: number;
   readonly normalized: number;
-  /** Number of equal scores, as in `ReviewFacts`. */
+  /** Number of equal scores, as `countEqualScores` returns it. */
   readonly equalScores: number;
   /** Number of accepted scores of the wallet in the game. */
   readonly accepted: number;
@@ -93,11 +113,9 @@ export interface ReviewedScore {
  */
 export function reviewScore(game: Game, one: ReviewedScore): string[] {
   const { perfectFrom, repeatedScores, overlapSec, newcomerScores } = game.review;
-  const { min, max } = game.normalization;
   const reasons: string[] = [];
   if (perfectFrom !== null && one.normalized >= perfectFrom) reasons.push('the score is at the maximum of the game, or near it');
-  const isImprobable = one.normalized > 0 && max - min >= MIN_RANGE;
-  if (repeatedScores !== null && isImprobable && one.equalScores + 1 >= repeatedScores)
+  if (repeatedScores !== null && holdsRepeats(game, one.normalized) && one.equalScores + 1 >= repeatedScores)
     reasons.push('the wallet submitted the same score several times within two days');
   if (overlapSec !== null && one.overlapMs > overlapSec * 1_000)
     reasons.push('the plays of the wallet together are longer than the time in which it played them');

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { COUNTER_SHARDS, type DailyPoints, type Mode, type OpenDay } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
-import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import { daysBefore, rangeOf } from '#lib/ids.ts';
+import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { endOfPlay } from '../plays/end-of-play.ts';
 import { type Award, presentPoints } from './award.ts';
@@ -42,17 +43,19 @@ export const receiptOf = (row: ScoreRow, leftToday: DailyPoints): Omit<ScoreRece
 });
 
 // A play has few newer plays of its wallet, because a wallet normally submits the score of a play before the next play.
-const selectPlays = statement<{ id: string; wallet: string; game_id: string; mode: Mode; started_at: string; ended_at: string | null }>(
+const selectPlays = statement<{ id: string; wallet: string; game_id: string; mode: Mode; started_at: number; ended_at: number | null }>(
   'select_plays',
-  `select p.id, p.wallet, p.game_id, p.mode, ${instant('p.started_at')} as started_at, ${instant(endOfPlay('p', 'k.max_live_plays'))} as ended_at
-   from unnest($1::uuid[], $2::int[]) as k(id, max_live_plays), lateral (
-     select id, wallet, game_id, mode, started_at from plays where id = k.id offset 0) p`,
+  `select p.id, p.wallet, p.game_id, p.mode, ${milliseconds('p.started_at')} as started_at,
+     ${milliseconds(endOfPlay('p', 'k.max_live_plays', '$5'))} as ended_at
+   from (select id, wallet, game_id, mode, started_at from plays where id = any($1::uuid[]) and id between $3::uuid and $4::uuid offset 0) p
+   join unnest($1::uuid[], $2::int[]) as k(id, max_live_plays) on k.id = p.id`,
 );
 
 /** Reads plays by id. Takes no lock, because rows of plays never change. @param maxLivePlays of the game of each play, in the order of `ids` */
 export async function readPlays(db: Queryable, ids: readonly string[], maxLivePlays: readonly number[]): Promise<Map<string, Play>> {
-  if (ids.length === 0) return new Map();
-  const rows = await db.query(selectPlays, [ids, maxLivePlays]);
+  const [first, last] = rangeOf(ids);
+  if (first === null) return new Map();
+  const rows = await db.query(selectPlays, [ids, maxLivePlays, first, last, daysBefore(first, 1)]);
   return new Map(
     rows.map(({ id, wallet, game_id: gameId, mode, started_at: startedAt, ended_at: endedAt }) => [
       id,
@@ -65,28 +68,29 @@ const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion",
   encode(body_hash, 'hex') as "bodyHash", score::float8 as score, normalized, points, no_points_reason as "noPointsReason", personal_best as "personalBest", status, reasons, mode,
   duration_ms as "durationMs", battle_id as "battleId"`;
 
-const selectEarlier = statement<ScoreRow>(
-  'select_earlier_scores',
+// Most submissions are new, so this statement reads ids only.
+const findEarlier = statement<{ id: string }>(
+  'find_earlier_scores',
   // `offset 0` forces one index lookup per key instead of a scan of the table, even in a plan that PostgreSQL cached while the table was small.
-  `select s.* from unnest($1::uuid[]) as k(id), lateral (select ${COLUMNS} from scores where id = k.id offset 0) s
-   union all
-   select s.* from unnest($2::uuid[]) as k(play_id), lateral (select score_id from score_plays where play_id = k.play_id offset 0) p,
-     lateral (select ${COLUMNS} from scores where id = p.score_id offset 0) s
-   union all
-   select s.* from unnest($3::text[], $4::text[]) as k(wallet, key), lateral (
-     select score_id from score_keys where wallet = k.wallet and key = k.key offset 0) u,
-     lateral (select ${COLUMNS} from scores where id = u.score_id offset 0) s`,
+  `select id from scores where id = any($1::uuid[]) and id between $2::uuid and $3::uuid
+   union all select score_id from score_plays where play_id = any($4::uuid[]) and play_id between $5::uuid and $6::uuid
+   union all select u.score_id from unnest($7::text[], $8::text[]) as k(wallet, key), lateral (
+     select score_id from score_keys where wallet = k.wallet and key = k.key offset 0) u`,
+);
+
+const selectScores = statement<ScoreRow>(
+  'select_scores_by_id',
+  `select ${COLUMNS} from scores where id = any($1::uuid[]) and id between $2::uuid and $3::uuid`,
 );
 
 /** Reads earlier scores that have the same id (from a repeated job), play or idempotency key as one of the submissions. */
 export async function readEarlier(tx: Tx, submissions: readonly Submission[]): Promise<ScoreRow[]> {
+  const ids = submissions.map((s) => s.id);
+  const plays = submissions.flatMap((s) => (s.playId === null ? [] : [s.playId]));
   const keyed = submissions.filter((s) => s.idempotencyKey !== null);
-  return await tx.query(selectEarlier, [
-    submissions.map((s) => s.id),
-    submissions.flatMap((s) => (s.playId === null ? [] : [s.playId])),
-    keyed.map((s) => s.wallet),
-    keyed.map((s) => s.idempotencyKey),
-  ]);
+  const keys = [keyed.map((s) => s.wallet), keyed.map((s) => s.idempotencyKey)];
+  const found = (await tx.query(findEarlier, [ids, ...rangeOf(ids), plays, ...rangeOf(plays), ...keys])).map(({ id }) => id);
+  return found.length === 0 ? [] : await tx.query(selectScores, [found, ...rangeOf(found)]);
 }
 
 const insertScores = statement(

@@ -24,7 +24,7 @@ import { countReplayRefusals, type NewReplay, type RefusedReplay, storeReplays }
 import { appendScoreActivities, type BattleRefusal } from './activities.ts';
 import { awardPoints, leftToday } from './award.ts';
 import { evaluateSubmission, type Play } from './evaluate.ts';
-import { countOverlap, type ReviewFacts, reviewScore } from './review.ts';
+import { countOverlap, reviewScore } from './review.ts';
 import { insertNewScores, receiptOf, type ScoreRow } from './rows.ts';
 
 /** The result of a submission: an error, or the row of the score. The row is new, or it is an earlier row with the same play or idempotency key. */
@@ -41,8 +41,10 @@ export interface Evidence {
   heartbeats: ReadonlyMap<string, HeartbeatVerdict>;
   /** Errors of the submissions that cannot count for the battle that they name, by submission id. */
   inadmissible: ReadonlyMap<string, BattleRefusal>;
-  /** By submission id. */
-  review: ReadonlyMap<string, ReviewFacts>;
+  /** Result of `countEqualScores`. */
+  equalScores: ReadonlyMap<string, number>;
+  /** Returns the result of `countHeldScores` for the wallets of all submissions. Few batches need it. */
+  readHeld: () => Promise<ReadonlyMap<string, number>>;
   /** By submission id. */
   replays: ReadonlyMap<string, ReplayEvidence>;
 }
@@ -93,7 +95,7 @@ export class ScoreBatch {
     );
   }
 
-  take(submission: Submission): SubmissionResult {
+  async take(submission: Submission): Promise<SubmissionResult> {
     const earlier = this.#earlier(submission);
     if (earlier) return this.#repeat(submission, earlier);
     const game = this.#evidence.games.get(submission.gameId);
@@ -112,7 +114,7 @@ export class ScoreBatch {
       return { submission, status: 400, error: verdict.error };
     }
     const reasons = [...verdict.reasons, ...this.#review(game, player, submission, verdict.durationMs, endedAt)];
-    if (reasons.length > 0 && this.#heldOf(submission) >= game.review.maxHeldPerWallet) return { submission, ...TOO_MANY_HELD };
+    if (reasons.length > 0 && (await this.#heldOf(submission)) >= game.review.maxHeldPerWallet) return { submission, ...TOO_MANY_HELD };
     if (verdict.durationMs !== null) countOverlap(player, verdict.durationMs, endedAt);
     const row = this.#score(game, player, submission, reasons.length > 0 ? reasons : null);
     this.newRows.push(row);
@@ -132,7 +134,7 @@ export class ScoreBatch {
     return reviewScore(game, {
       score,
       normalized: normalize(game.normalization, score),
-      equalScores: (this.#evidence.review.get(s.id)?.equalScores ?? 0) + equal,
+      equalScores: (this.#evidence.equalScores.get(s.id) ?? 0) + equal,
       accepted: scoresOf(player, player.mode, gameId),
       overlapMs: durationMs === null ? 0 : overlap.overlapMs,
       top: this.#evidence.tops.get(gameId) ?? null,
@@ -141,9 +143,9 @@ export class ScoreBatch {
   }
 
   /** Returns the number of held scores of a wallet, with those of this batch. */
-  #heldOf({ id, wallet }: Submission): number {
+  async #heldOf({ wallet }: Submission): Promise<number> {
     const held = this.newRows.filter((row) => row.wallet === wallet && row.status === 'held').length;
-    return (this.#evidence.review.get(id)?.held ?? 0) + held;
+    return ((await this.#evidence.readHeld()).get(wallet) ?? 0) + held;
   }
 
   #repeat(submission: Submission, earlier: ScoreRow): SubmissionResult {
