@@ -3,24 +3,24 @@ import type { jobs } from './index.ts';
 /**
  * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
  * or too few does no harm. The job of a weekly task also runs every minute: each run tries to insert a row for the week, and only the run whose
- * insert succeeds does the work.
+ * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so the intervals of these jobs are long.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards
-  consumeActivities: 500,
-  completeQuests: 500,
+  consumeActivities: 15_000,
+  completeQuests: 15_000,
   sweepQuests: 2_000,
   announceQuests: 2_000,
   detectLostBoards: 2_000,
   refreshBoards: 5_000,
-  advanceBattles: 1_000,
+  advanceBattles: 15_000,
   closePeriods: 20_000,
   sweepBans: 15_000,
-  beginScheduled: 1_000,
+  beginScheduled: 15_000,
   // Rounds
-  scheduleRounds: 1_000,
-  sweepRounds: 1_000,
-  sweepTickets: 1_000,
+  scheduleRounds: 15_000,
+  sweepRounds: 15_000,
+  sweepTickets: 15_000,
   findTicketPayments: 2_000,
   refreshDenyList: 60_000,
   // Rewards
@@ -33,7 +33,8 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Payouts and the chain
   planPayouts: 2_000,
   reconcilePayouts: 60_000,
-  pollTransactions: 1_000,
+  // The time of one run while transactions are pending, so that the next run follows at once.
+  pollTransactions: 5_000,
   ingestBurns: 2_000,
   // Webhooks, media, expired rows
   sweepWebhooks: 2_000,

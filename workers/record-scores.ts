@@ -16,7 +16,7 @@ interface PendingScore {
 }
 
 /** Maximum scores per transaction, and maximum concurrent transactions. */
-const BATCHES = { maxSize: 500, maxConcurrent: 2 };
+const BATCHES = { maxSize: 128, maxConcurrent: 3 };
 
 /** Collects the scores of all running jobs into batches. Scores that arrive during a transaction form the next batch. */
 const recorder = perApp((app) =>

@@ -8,6 +8,7 @@ import { queuePrefix } from '#platform/jobs/queues.ts';
 import { countFailedJob, observeJob, observeJobWait } from '#platform/observability/metrics/metrics.ts';
 import { traceJob } from '#platform/observability/tracing/tracing.ts';
 import { untilReady } from '#platform/redis/connection.ts';
+import { keepEnqueueingDueJobs } from './due-jobs.ts';
 import { handlers } from './handlers.ts';
 import { keepRecurringJobs } from './recurring.ts';
 
@@ -78,11 +79,12 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   const workers = served.map((name) => serveQueue(app, name, handle));
   for (const { job } of byName.values()) if (served.some((name) => name === job.queue)) countFailedJob(job.name, 0);
   const stopRecurring = keepRecurringJobs(app, served);
+  const dueJobs = keepEnqueueingDueJobs(app, served);
   return {
     async close() {
       stopRecurring();
       let isClosed = false;
-      const closing = Promise.all(workers.map((worker) => worker.close()));
+      const closing = Promise.all([dueJobs.close(), ...workers.map((worker) => worker.close())]);
       closing.then(() => (isClosed = true)).catch((err: unknown) => app.log.warn({ err }, 'a queue could not be closed'));
       // `worker.close()` alone is not enough: while Redis is down, it may resolve before the jobs have finished, or it may never resolve.
       for (let quietMs = 0; inFlight > 0 || (!isClosed && quietMs < FLUSH_TIMEOUT_MS); quietMs = inFlight > 0 ? 0 : quietMs + FLUSH_POLL_MS)

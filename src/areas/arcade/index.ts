@@ -5,7 +5,15 @@ export { earnsRewards, type Game, GameDefinition, GameId, PublicCaps, publicCaps
 export { findGame, invalidateGames, loadGames, putGame } from './games/registry.ts';
 export { gameStats } from './games/stats.ts';
 export { observeScores } from './metrics.ts';
-export { beginDueEvents, beginOneTimeEvent, cancelOneTimeEvent, listOneTimeEvents, type OneTimeEvent, readOneTimeEvents } from './one-time-events.ts';
+export {
+  beginDueEvents,
+  beginOneTimeEvent,
+  cancelOneTimeEvent,
+  DUE_EVENTS,
+  listOneTimeEvents,
+  type OneTimeEvent,
+  readOneTimeEvents,
+} from './one-time-events.ts';
 export { evaluateHeartbeats } from './plays/evaluate-heartbeats.ts';
 export { attachSessionServer } from './plays/session-server.ts';
 export { type ReplayEvidence, runReplays } from './replays/evidence.ts';
@@ -13,7 +21,7 @@ export { SimulationView } from './replays/schemas.ts';
 export { loadSimulation } from './replays/simulations.ts';
 export { purgeReplays } from './replays/store.ts';
 export { deleteSavedStates, eraseRecord, eraseRecordsOf, recordExists } from './saves/forget.ts';
-export { applyDueThemes, cancelTheme, readScheduledThemes, type ScheduledTheme, scheduleTheme } from './scheduled-themes.ts';
+export { applyDueThemes, cancelTheme, DUE_THEMES, readScheduledThemes, type ScheduledTheme, scheduleTheme } from './scheduled-themes.ts';
 export { CabinetView, FreeJson, FreeObject, GameStatsView, GameSummary, GameView, gameSummary } from './schemas.ts';
 export { type BattleRefusal, tryLockBattle } from './scores/activities.ts';
 export { banWallet, finishBan, sweepUnfinishedBans, unbanWallet } from './scores/bans.ts';

@@ -41,11 +41,13 @@ const selectPage = statement<OneTimeEvent>(
   `select ${COLUMNS} from arcade_events order by arcade_events.starts_at desc, id desc limit $1 offset $2`,
 );
 const countEvents = statement<{ total: number }>('count_arcade_events', 'select count(*)::int as total from arcade_events');
+/** SQL: the events whose start has come and that are not broadcast. */
+export const DUE_EVENTS = 'select id from arcade_events where broadcast_at is null and starts_at <= (select app_now())';
 // Also marks the events that ended before a worker could broadcast them; these are not broadcast.
 const beginDue = statement<OneTimeEvent & { isOver: boolean }>(
   'begin_arcade_events',
   `update arcade_events set broadcast_at = app_now() where id = any(array(
-     select id from arcade_events where broadcast_at is null and starts_at <= (select app_now()) order by starts_at limit 100 for update skip locked))
+     ${DUE_EVENTS} order by starts_at limit 100 for update skip locked))
    returning ${COLUMNS}, ends_at <= app_now() as "isOver"`,
 );
 

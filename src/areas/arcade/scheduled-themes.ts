@@ -26,10 +26,11 @@ const MAX_SCHEDULED = 100;
 
 const COLUMNS = ['id', sql<ScheduledTheme['patch']>`patch`.as('patch'), isoInstant('starts_at').as('startsAt'), 'by', 'error'] as const;
 const lockSchedule = statement('lock_scheduled_themes', `select pg_advisory_xact_lock(hashtext('scheduled_themes'))`);
+/** SQL: the changes whose start has come. */
+export const DUE_THEMES = 'select id::text as id, patch from scheduled_themes where error is null and starts_at <= (select app_now())';
 const selectDue = statement<{ id: string; patch: Record<string, unknown> }>(
   'select_due_theme',
-  `select id::text as id, patch from scheduled_themes where error is null and starts_at <= (select app_now())
-   order by starts_at, id limit 1 for update`,
+  `${DUE_THEMES} order by starts_at, id limit 1 for update`,
 );
 
 /** Reads all scheduled changes, next start first. */

@@ -11,10 +11,9 @@ import { SCORES_OF_RESULT } from './tally.ts';
 /** Maximum battles per transaction. */
 const MAX_BATTLES = 100;
 
-const selectDue = statement<{ one: number }>(
-  'find_due_battles',
-  `select 1 as one from battles where state in ('open', 'running') and due_at <= (select app_now()) limit 1`,
-);
+/** SQL: the battles whose time is over. */
+export const DUE_BATTLES = `select 1 as one from battles where state in ('open', 'running') and due_at <= (select app_now())`;
+const selectDue = statement<{ one: number }>('find_due_battles', `${DUE_BATTLES} limit 1`);
 const expire = statement<{ battleId: string; gameId: string }>(
   'expire_battles',
   `with due as (

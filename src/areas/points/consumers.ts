@@ -52,6 +52,8 @@ interface ActivityBatch {
   readonly activities: readonly (readonly [ActivityEvent['kind'], string, string, string | null, string, string | null])[];
 }
 
+/** SQL: the batches of activities that some consumer has not received. */
+export const OPEN_ACTIVITIES = 'select 1 from activity_batches';
 const tryTurn = statement<{ mine: boolean }>('try_consumers_turn', `select pg_try_advisory_xact_lock(hashtext('coinop-activities')) as mine`);
 const selectOpen = statement<ActivityBatch>(
   'select_open_activities',

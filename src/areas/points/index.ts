@@ -10,7 +10,7 @@ export { refreshBoards } from './boards/refresh.ts';
 export { isBoardComplete, type RankedLine } from './boards/scripts.ts';
 export { readSummary } from './boards/summary.ts';
 export { closeEndedPeriods } from './closing.ts';
-export { type ActivityEvent, type Consumer, consumeActivities } from './consumers.ts';
+export { type ActivityEvent, type Consumer, consumeActivities, OPEN_ACTIVITIES } from './consumers.ts';
 export {
   countScores,
   type DailyPoints,

@@ -31,10 +31,9 @@ interface LockedCheck extends Check {
 }
 
 const KEY = 'wallet, quest_id as "questId", day';
-const selectDue = statement<Check>(
-  'select_due_quest_checks',
-  `select ${KEY} from quest_checks where try_at <= (select app_now()) order by try_at limit ${BATCH_SIZE}`,
-);
+/** SQL: the checks that `completeQuests` takes. */
+export const DUE_QUEST_CHECKS = `select ${KEY} from quest_checks where try_at <= (select app_now())`;
+const selectDue = statement<Check>('select_due_quest_checks', `${DUE_QUEST_CHECKS} order by try_at limit ${BATCH_SIZE}`);
 const KEYS = 'unnest($1::text[], $2::text[], $3::int[]) as k(wallet, quest_id, day)';
 const lockChecks = statement<LockedCheck>(
   'lock_quest_checks',

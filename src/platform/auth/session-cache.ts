@@ -1,3 +1,5 @@
+import { batching } from '#lib/concurrency/batching.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { REPLICATION_ID, script } from '#platform/redis/script.ts';
 
 /** Mark in the cache for an ended session. While the mark exists, no process caches the session again. */
@@ -5,20 +7,75 @@ export const ENDED = 'gone';
 /** Mark in the cache for a session that is being ended. The session's row may still exist in PostgreSQL, so the next reader deletes the row. */
 export const ENDING = 'ending';
 
-/**
- * Lua: reads a session. KEYS: the mark of the session; its cached copy. Returns [`ENDED`, `ENDING` or '' for no mark, the cached session or '', the
- * replication id]. A copy with another replication id does not count, because a server that lost its latest writes may have lost the mark.
- */
-export const readCached = script<[mark: string, session: string, replicationId: string]>(`${REPLICATION_ID}
-local mark = redis.call('GET', KEYS[1])
-if mark == '${ENDED}' or mark == '${ENDING}' then return { mark, '', replication_id } end
-local copy = redis.call('GET', KEYS[2])
-if copy and string.sub(copy, 1, #replication_id) == replication_id then return { '', string.sub(copy, #replication_id + 2), replication_id } end
-return { '', '', replication_id }
-`);
+/** Maximum sessions per call of the script that reads sessions. */
+const MAX_READ = 100;
 
 /**
- * Lua: caches a session, unless it has a mark, or Redis may have lost the mark since the session was read. KEYS: as for `readCached`. ARGV: the encoded
+ * Lua: reads sessions. KEYS: the mark and the cached copy of each session. Returns the replication id, then for each session [`ENDED`, `ENDING` or ''
+ * for no mark, the cached session or '']. A copy with another replication id does not count, because a server that lost its latest writes may have
+ * lost the mark.
+ */
+const readAll = script<[replicationId: string, ...sessions: [mark: string, session: string][]]>(`${REPLICATION_ID}
+local values, reply = redis.call('MGET', unpack(KEYS)), { replication_id }
+for i = 1, #KEYS, 2 do
+  local mark, copy = values[i], values[i + 1]
+  if mark == '${ENDED}' or mark == '${ENDING}' then
+    reply[#reply + 1] = { mark, '' }
+  elseif copy and string.sub(copy, 1, #replication_id) == replication_id then
+    reply[#reply + 1] = { '', string.sub(copy, #replication_id + 2) }
+  else
+    reply[#reply + 1] = { '', '' }
+  end
+end
+return reply
+`);
+
+/** The state of a session in Redis. */
+interface CachedSession {
+  /** `ENDED`, `ENDING` or '' for no mark. */
+  readonly mark: string;
+  /** The encoded session; '' when it is not cached. */
+  readonly copy: string;
+  /** The id of the data set that was read. */
+  readonly replicationId: string;
+}
+
+/** A session to read. `found` is set when the script has read the session. */
+interface PendingRead {
+  readonly keys: readonly [mark: string, copy: string];
+  found?: CachedSession;
+}
+
+/**
+ * Reads the sessions of requests that arrive at the same time with one call of the script, because the replication id costs more than a session. The
+ * nodes of a cluster have different sessions, so a cluster reads each session alone.
+ */
+const reader = perApp((app) =>
+  batching<PendingRead>(
+    async (batch) => {
+      const [replicationId, ...sessions] = await readAll(
+        app.redis,
+        batch.flatMap(({ keys }) => keys),
+      );
+      for (const [i, [mark, copy]] of sessions.entries()) {
+        const pending = batch[i];
+        if (pending) pending.found = { mark, copy, replicationId };
+      }
+    },
+    { maxSize: app.config.redis.target.kind === 'cluster' ? 1 : MAX_READ, maxConcurrent: Number.POSITIVE_INFINITY },
+  ),
+);
+
+/** Reads the mark of a session and its cached copy. @param keys the keys of both */
+export async function readCached(app: App, keys: readonly [mark: string, copy: string]): Promise<CachedSession> {
+  const pending: PendingRead = { keys };
+  await app.state(reader)(pending);
+  if (!pending.found) throw new Error('the script returned fewer sessions than it was called with');
+  return pending.found;
+}
+
+/**
+ * Lua: caches a session, unless it has a mark, or Redis may have lost the mark since the session was read. KEYS: its mark and its copy. ARGV: the encoded
  * session, the lifetime of the copy in ms, the replication id before the session was read from PostgreSQL.
  */
 export const cacheUnlessEnded = script<0 | 1>(`${REPLICATION_ID}

@@ -151,7 +151,7 @@ export class SessionStore {
   }
 
   /**
-   * Returns the session with an id, or null. Costs one Redis command when the session is cached.
+   * Returns the session with an id, or null. Costs a share of one Redis command when the session is cached.
    * @throws when the session is being ended and its row cannot be deleted
    */
   find(id: string): Promise<SessionRecord | null> {
@@ -169,7 +169,7 @@ export class SessionStore {
    * @throws as `find` does
    */
   async findByKey(key: string, cacheAbsence = true): Promise<SessionRecord | null> {
-    const [mark, copy, replicationId] = await readCached(this.#app.redis, this.#cacheKeys(key));
+    const { mark, copy, replicationId } = await readCached(this.#app, this.#cacheKeys(key));
     if (mark === ENDED) return null;
     if (mark === ENDING) {
       // Deletes the row before it returns null, because Redis may lose the mark, and then the row would make the session valid again.
@@ -186,13 +186,13 @@ export class SessionStore {
    */
   async extend(id: string): Promise<{ session: SessionRecord; extended: boolean } | null> {
     const key = sessionKeyOf(id);
-    const known = await readCached(this.#app.redis, this.#cacheKeys(key)).catch(() => null);
+    const known = await readCached(this.#app, this.#cacheKeys(key)).catch(() => null);
     const pending: PendingExtension = { key };
     await this.#app.state(extender)(pending);
     const { extended } = pending;
     const session = extended ?? (await this.#app.db.query(findSession, [bytesOfKey(key)]))[0];
     if (!session) return null;
-    if (known !== null) this.#cache(key, session, known[2]);
+    if (known !== null) this.#cache(key, session, known.replicationId);
     return { session, extended: extended !== undefined };
   }
 

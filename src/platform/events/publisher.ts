@@ -26,8 +26,9 @@ export async function publishTick(app: App, batched: BatchedEvents = app.events.
   const last = await app.tx((tx) => takeTick(tx, tail.publication), { readsFirst: true });
   // Another publisher runs the tick. The jitter prevents both publishers from trying again at the same moment.
   if (last === null) return TICK_MS * (1 + Math.random());
+  const takenAt = performance.now();
   if (last > tail.publication) await publish(app, key, tail, last, batched);
-  return 0;
+  return Math.max(0, TICK_MS - (performance.now() - takenAt));
 }
 
 /** Appends to the Redis stream the events that it does not contain yet. */

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { endSessions } from '#areas/auth';
-import { MAX_SESSIONS } from '#platform/auth/session-store.ts';
+import { MAX_SESSIONS, SessionStore } from '#platform/auth/session-store.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -142,6 +142,19 @@ test.each([
   const response = await send(t, '/me', { headers: { Cookie: change(me.cookie) } });
   expect(response.status).toBe(401);
   expect(response.headers.getSetCookie()).toEqual([]);
+});
+
+test('sessions that are read at the same time share one Redis command, and each request gets its own session', async () => {
+  const [one, two, ended] = await Promise.all([signIn(t), signIn(t), signIn(t)]);
+  for (const { cookie } of [one, two, ended]) expect(await statusOf(t, cookie)).toBe(200);
+  expect((await ended.fetch('/auth/logout', { method: 'POST' })).status).toBe(200);
+  const store = new SessionStore(t.app);
+  const idOf = ({ cookie }: { cookie: string }) => /coinop\.sid=([^;]+)/.exec(cookie)?.[1] ?? '';
+  const commands = jest.spyOn(t.app.redis, 'evalsha');
+  const found = await Promise.all([one, ended, two, one, { cookie: 'coinop.sid=invented' }].map((by) => store.find(idOf(by))));
+  expect(found.map((session) => session?.wallet ?? null)).toEqual([one.wallet, null, two.wallet, one.wallet, null]);
+  expect(commands).toHaveBeenCalledTimes(1);
+  commands.mockRestore();
 });
 
 test('sessions survive the loss of all Redis data', async () => {

@@ -66,12 +66,14 @@ const isKnown = async (app: App, signature: string) => ((await statusesOf(app, [
 /** Maximum tickets per sweep. RPC nodes accept at most this number of signatures per request. */
 const MAX_PER_SWEEP = 256;
 
+/** SQL: the tickets whose next check is due. */
+export const DUE_TICKETS = `select id from tickets where state = 'checking' and next_at <= (select app_now())`;
 // The delay before the next check of a ticket is a quarter of the age of its request: at least 500 ms, at most 15 s.
 const takeDue = statement<{ ticket: string; signature: string; lost: boolean }>(
   'take_due_tickets',
   `update tickets set next_at = app_now() + least(interval '15 seconds', greatest(interval '500 milliseconds', (app_now() - asked_at) / 4))
    where id = any(array(
-     select id from tickets where state = 'checking' and next_at <= app_now() order by next_at limit ${MAX_PER_SWEEP} for update skip locked))
+     ${DUE_TICKETS} order by next_at limit ${MAX_PER_SWEEP} for update skip locked))
    returning id::text as ticket, signature, asked_at <= app_now() - ${LOST} as lost`,
 );
 

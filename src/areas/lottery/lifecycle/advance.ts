@@ -38,13 +38,14 @@ const MAX_JOBS_PER_SWEEP = 200;
 /** Delay before `sweepRounds` enqueues a job for the same round again, ms. */
 const SWEEP_RETRY_MS = 2_000;
 
+/** SQL: the rounds that can advance. */
+export const DUE_ROUNDS = `select id from rounds where look_at <= (select app_now()) and (
+       (state = 'active' and closes_at <= (select app_now())) or state = 'closing' or (state = 'committed' and beacon_due_at <= (select app_now())))`;
 // The rounds of operators come first, so that the rounds which any wallet can open do not delay them.
 const take = statement<{ round: string; kind: RoundKind }>(
   'take_due_rounds',
   `with due as (
-     select id from rounds where look_at <= app_now() and (
-       (state = 'active' and closes_at <= app_now()) or state = 'closing' or (state = 'committed' and beacon_due_at <= app_now()))
-     order by kind = 'legacy', look_at limit ${MAX_JOBS_PER_SWEEP} for update skip locked)
+     ${DUE_ROUNDS} order by kind = 'legacy', look_at limit ${MAX_JOBS_PER_SWEEP} for update skip locked)
    update rounds r set look_at = app_now() + interval '${SWEEP_RETRY_MS} milliseconds' from due where r.id = due.id returning r.id::text as round, r.kind`,
 );
 

@@ -32,7 +32,9 @@ interface DueRound {
 }
 const DUE = `s.next_at <= app_now() and s.look_at <= app_now()
   and not exists (select from rounds a where a.kind = 'chat' and a.state = 'active' and a.id is distinct from s.pending)`;
-const isDue = statement<{ due: boolean }>('is_schedule_due', `select true as due from round_schedule s where ${DUE}`);
+/** SQL: the schedule, while its next round must be started. */
+export const DUE_SCHEDULE = `select true as due from round_schedule s where ${DUE}`;
+const isDue = statement<{ due: boolean }>('is_schedule_due', DUE_SCHEDULE);
 const take = statement<DueRound>(
   'take_schedule',
   `select template, case when pending is null then rounds + 1 else rounds end as n, pending::text,

@@ -62,12 +62,16 @@ export async function applyToBoard(
   const current = shown.reduce((latest, row) => Math.max(latest, row.day), day);
   const keys = boardKeys(app.config.redis.prefix, board);
   const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, current) }));
-  const args: (string | number)[] = [...buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS), shown.length];
-  for (const row of shown) {
-    args.push(row.wallet, row.version, row.total);
-    for (const { period, bucket } of buckets) args.push(row[period] === bucket ? row[`${period}_value`] : '');
-  }
-  args.push(...wallets);
+  const listed = (value: number) => (value > 0 ? value : '-');
+  const args = [
+    ...buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS),
+    shown.length,
+    ...shown.map(({ wallet }) => wallet),
+    ...shown.map(({ version }) => version),
+    ...shown.map(({ total }) => listed(total)),
+    ...buckets.flatMap(({ period, bucket }) => shown.map((row) => (row[period] === bucket ? listed(row[`${period}_value`]) : ''))),
+    ...wallets,
+  ];
   const all = [keys.ready, keys.versions, ...spanKeys(app.config.redis.prefix, board, current)];
   const [complete, n, ...found] = await applyBoard(app.redis, all, args);
   return complete ? found.map((entry) => neighbourhoodOf(entry, n)) : null;

@@ -1,5 +1,5 @@
 import { type Neighbourhood, percentile, ranksOfPage } from '#lib/ranking.ts';
-import { script } from '#platform/redis/script.ts';
+import { infoField, script } from '#platform/redis/script.ts';
 
 /** Number of lines above a wallet, and below it, in its neighbourhood. */
 export const NEIGHBOURS = 2;
@@ -17,23 +17,26 @@ export interface RankedLine {
  * because Redis converts each element of a list separately.
  */
 const NEIGHBOURHOOD = `
+local call = redis.call
 local function neighbourhood(key, wallet)
-  local position = redis.call('ZREVRANK', key, wallet)
+  local position = call('ZREVRANK', key, wallet)
   if not position then return { -1 } end
   local from = position > ${NEIGHBOURS} and position - ${NEIGHBOURS} or 0
-  local window = redis.call('ZRANGE', key, from, position + ${NEIGHBOURS}, 'REV', 'WITHSCORES')
-  local own = window[(position - from) * 2 + 2]
+  -- Also reads the line above the window. If its score differs from the score of the first line, the position of the first line is its rank.
+  local above = from > 0 and 1 or 0
+  local window = call('ZRANGE', key, from - above, position + ${NEIGHBOURS}, 'REV', 'WITHSCORES')
+  local own = (position - from + above) * 2 + 2
   local next = ''
   if position > 0 then
-    next = window[(position - from) * 2]
-    if next == own then
-      local above = redis.call('ZRANGE', key, '(' .. own, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-      next = above[2] or ''
+    next = window[own - 2]
+    if next == window[own] then
+      local better = call('ZRANGE', key, '(' .. next, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+      next = better[2] or ''
     end
   end
-  local first = 1
-  if from > 0 then first = redis.call('ZCOUNT', key, '(' .. window[2], '+inf') + 1 end
-  return { position, first, next, table.concat(window, ' ') }
+  local first = from + 1
+  if above == 1 and window[2] == window[4] then first = call('ZCOUNT', key, '(' .. window[4], '+inf') + 1 end
+  return { position, first, next, table.concat(window, ' ', 1 + 2 * above) }
 end
 `;
 
@@ -41,7 +44,7 @@ end
  * Lua: sets the local variable `run_id` to the run id of the Redis server that runs the script. The server has a new run id after a restart, and so does
  * the board after a failover or the move of its slot to another node.
  */
-const RUN_ID = `local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)') or 'unknown'\n`;
+const RUN_ID = infoField('run_id', 'server', 'run_id', 'unknown');
 
 /**
  * Lua: sets the local variable `complete` to 1 if the board is complete, otherwise to 0. KEYS[1]: the key that marks the board as complete. A mark with
@@ -86,38 +89,18 @@ return { complete, redis.call('ZCARD', KEYS[2]), neighbourhood(KEYS[2], ARGV[1])
  * the board) and the rank of the given value, as if the wallet had this value (0 = no value)].
  */
 export const boardRanks = script<[complete: 0 | 1, pairs: (string | number)[]]>(`${COMPLETE}
-local found = {}
-for i = 1, #ARGV, 2 do
-  local value, rank = ARGV[i + 1], 0
-  local shown = redis.call('ZSCORE', KEYS[2], ARGV[i]) or ''
+local wallets, found = {}, {}
+for i = 1, #ARGV, 2 do wallets[#wallets + 1] = ARGV[i] end
+for n, score in ipairs(redis.call('ZMSCORE', KEYS[2], unpack(wallets))) do
+  local value, shown, rank = ARGV[2 * n], score or '', 0
   if value ~= '' then
     rank = redis.call('ZCOUNT', KEYS[2], '(' .. value, '+inf') + 1
     if shown ~= '' and tonumber(shown) > tonumber(value) then rank = rank - 1 end
   end
-  found[i], found[i + 1] = shown, rank
+  found[2 * n - 1], found[2 * n] = shown, rank
 end
 return { complete, found }
 `);
-
-/**
- * Lua function that adds to a sum the difference that a write makes in its sorted set, before the write. `listed`: the new [score, wallet, …];
- * `unlisted`: the wallets that the write removes.
- */
-const ADD_DIFFERENCE = `
-local function add_difference(sum, set, listed, unlisted)
-  local wallets, difference = {}, 0
-  for i = 1, #listed, 2 do
-    difference = difference + tonumber(listed[i])
-    wallets[#wallets + 1] = listed[i + 1]
-  end
-  for _, wallet in ipairs(unlisted) do wallets[#wallets + 1] = wallet end
-  if #wallets == 0 then return end
-  for _, score in ipairs(redis.call('ZMSCORE', set, unpack(wallets))) do
-    if score then difference = difference - tonumber(score) end
-  end
-  if difference ~= 0 then redis.call('INCRBY', sum, string.format('%.0f', difference)) end
-end
-`;
 
 /**
  * Lua: writes standings to a board. Skips a standing if the board has the same or a newer version of this standing.
@@ -126,49 +109,65 @@ end
  *   KEYS[3..7]  the sorted sets: all time, day, week, month, year
  *   KEYS[8..12] the sums of these sorted sets; only for a board of points
  *   ARGV[1..4]  expiry times of the sorted sets day, week, month and year, ms since 1970
- *   ARGV[5]     number of standings, at most one per wallet
- *   next        seven values per standing: wallet, version, and the value for each sorted set ('' leaves the sorted set unchanged)
+ *   ARGV[5]     n, the number of standings, at most one per wallet
+ *   next        n wallets, n versions, and for each sorted set n values ('' leaves the sorted set unchanged, '-' removes the wallet)
  *   last        the wallets whose neighbourhoods are returned
  * Returns [whether the board is complete, number of wallets, one neighbourhood per requested wallet].
  */
-export const applyBoard = script<[complete: 0 | 1, n: number, ...found: WindowReply[]]>(`${COMPLETE}${NEIGHBOURHOOD}${ADD_DIFFERENCE}
+export const applyBoard = script<[complete: 0 | 1, n: number, ...found: WindowReply[]]>(`${COMPLETE}${NEIGHBOURHOOD}
 local n = tonumber(ARGV[5])
+local newer, versions = {}, {}
 if n > 0 then
-  local wallets = {}
-  for i = 1, n do wallets[i] = ARGV[6 + (i - 1) * 7] end
-  local known = redis.call('HMGET', KEYS[2], unpack(wallets))
-  local versions, listed, unlisted = {}, {}, {}
-  for k = 3, 7 do listed[k], unlisted[k] = {}, {} end
-  for i, wallet in ipairs(wallets) do
-    local at = 6 + (i - 1) * 7
-    if not known[i] or tonumber(known[i]) < tonumber(ARGV[at + 1]) then
-      versions[#versions + 1] = wallet
-      versions[#versions + 1] = ARGV[at + 1]
-      for k = 3, 7 do
-        local value = ARGV[at + k - 1]
-        if value ~= '' then
-          if tonumber(value) > 0 then
-            listed[k][#listed[k] + 1] = value
-            listed[k][#listed[k] + 1] = wallet
-          else
-            unlisted[k][#unlisted[k] + 1] = wallet
-          end
-        end
-      end
-    end
-  end
-  if #versions > 0 then redis.call('HSET', KEYS[2], unpack(versions)) end
-  for k = 3, 7 do
-    if KEYS[8] then add_difference(KEYS[k + 5], KEYS[k], listed[k], unlisted[k]) end
-    if #listed[k] > 0 then redis.call('ZADD', KEYS[k], unpack(listed[k])) end
-    if #unlisted[k] > 0 then redis.call('ZREM', KEYS[k], unpack(unlisted[k])) end
-    if k > 3 then
-      redis.call('PEXPIREAT', KEYS[k], ARGV[k - 3])
-      if KEYS[8] then redis.call('PEXPIREAT', KEYS[k + 5], ARGV[k - 3]) end
+  local known = call('HMGET', KEYS[2], unpack(ARGV, 6, 5 + n))
+  local size = 0
+  for i = 1, n do
+    local version = ARGV[5 + n + i]
+    if not known[i] or tonumber(known[i]) < tonumber(version) then
+      newer[size / 2 + 1] = i
+      versions[size + 1], versions[size + 2] = ARGV[5 + i], version
+      size = size + 2
     end
   end
 end
-local out = { complete, redis.call('ZCARD', KEYS[3]) }
+if #newer > 0 then
+  call('HSET', KEYS[2], unpack(versions))
+  for k = 3, 7 do
+    local before_values, sum = 5 + (k - 1) * n, KEYS[k + 5]
+    local listed, unlisted, changed, difference = {}, {}, {}, 0
+    local size = 0
+    for j = 1, #newer do
+      local wallet, value = versions[2 * j - 1], ARGV[before_values + newer[j]]
+      if value == '-' then
+        unlisted[#unlisted + 1] = wallet
+      elseif value ~= '' then
+        listed[size + 1], listed[size + 2] = value, wallet
+        size = size + 2
+        if sum then
+          changed[size / 2] = wallet
+          difference = difference + value
+        end
+      end
+    end
+    if sum then
+      for _, wallet in ipairs(unlisted) do changed[#changed + 1] = wallet end
+      if #changed > 0 then
+        for _, score in ipairs(call('ZMSCORE', KEYS[k], unpack(changed))) do
+          if score then difference = difference - score end
+        end
+      end
+      if difference ~= 0 then call('INCRBY', sum, string.format('%.0f', difference)) end
+    end
+    local added = 0
+    if size > 0 then added = call('ZADD', KEYS[k], unpack(listed)) end
+    if #unlisted > 0 then call('ZREM', KEYS[k], unpack(unlisted)) end
+    -- Only a write that adds wallets can create the sorted set and its sum.
+    if k > 3 and added > 0 then
+      call('PEXPIREAT', KEYS[k], ARGV[k - 3])
+      if sum then call('PEXPIREAT', sum, ARGV[k - 3]) end
+    end
+  end
+end
+local out = { complete, call('ZCARD', KEYS[3]) }
 for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
 return out
 `);

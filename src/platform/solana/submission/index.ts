@@ -10,7 +10,7 @@ export { pollPending } from './poll.ts';
 export { PRIORITIES, type Priority } from './priorities.ts';
 export { signAndSend } from './signing/sign.ts';
 export { type SubmissionStatus, subjectsBySignature, submissionOf, submissionStatuses } from './status.ts';
-export { type Cause, enqueueDue, pendingOf, retry, submit } from './submit.ts';
+export { type Cause, DUE_TRANSACTIONS, enqueueDue, pendingOf, retry, submit } from './submit.ts';
 export type {
   CarriedTransactions,
   ChainError,

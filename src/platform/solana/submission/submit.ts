@@ -29,6 +29,9 @@ const BUSY_INTERVAL_MS = 5_000;
 /** The last time at which this process enqueued the due rows of each class, ms. */
 const enqueuedAt = perApp(() => new Map<Priority, number>());
 
+/** SQL: the queued transactions whose signing is due, and the attempts whose next poll is due, of all classes. */
+export const DUE_TRANSACTIONS = `select 1 from chain_transactions where state = 'queued' and next_at <= (select app_now())
+  union all select 1 from chain_attempts where state in ('signed', 'sent', 'confirmed') and poll_at <= (select app_now())`;
 const nextDue = statement<{ ms: number | null }>(
   'next_due_transaction',
   `select extract(epoch from min(next_at) - app_now())::float8 * 1000 as ms from chain_transactions where state = 'queued' and priority = $1`,

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { jobs } from '#jobs/index.ts';
+import { QUEUES, type QueueName } from '#jobs/queues.ts';
+import { schedule } from '#jobs/schedule.ts';
+import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
+import { registerGame } from '#test/support/areas/arcade.ts';
+import { sql } from '#test/support/areas/boards.ts';
+import { deleteKeys } from '#test/support/redis-keys.ts';
+import { createWallet } from '#test/support/wallet.ts';
+import { enqueueDueJobs } from '#workers/due-jobs.ts';
+
+const ROUND = '01900000-0000-7000-8000-000000000001';
+const GAME = 'due-jobs';
+const wallet = createWallet().address;
+
+/** Per job: the SQL that inserts a row which is due at `at`. */
+const INSERTS: readonly (readonly [name: keyof typeof jobs, insert: (at: string) => string])[] = [
+  [
+    'advanceBattles',
+    (at) => `insert into battles (id, game_id, created_by, max_players, duration_sec, created_at, due_at)
+       values (gen_random_uuid(), '${GAME}', '${wallet}', 2, 60, app_now(), ${at})`,
+  ],
+  [
+    'completeQuests',
+    (at) => `insert into quest_checks (wallet, quest_id, day, first_at, last_at, try_at)
+       values ('${wallet}', gen_random_uuid()::text, 1, app_now(), app_now(), ${at})`,
+  ],
+  ['beginScheduled', (at) => `insert into scheduled_themes (id, patch, starts_at, by) values (gen_random_uuid(), '{}', ${at}, 'test')`],
+  [
+    'scheduleRounds',
+    (at) => `insert into round_schedule (interval_sec, template, started_by, next_at) values (60, '{}', 'test', ${at})
+       on conflict (singleton) do update set next_at = excluded.next_at`,
+  ],
+  [
+    'sweepRounds',
+    (
+      at,
+    ) => `insert into rounds (id, kind, state, created_by, ticket_price, parameters, parameters_hash, opens_at, closes_at, running_hash, announcement,
+         look_at)
+       values ('${ROUND}', 'legacy', 'active', 'test', 0, '{}', '', app_now(), app_now(), '', '{}', ${at})
+       on conflict (id) do update set look_at = excluded.look_at`,
+  ],
+  [
+    'sweepTickets',
+    (at) => `insert into tickets (id, round, wallet, signature, state, next_at)
+       values (gen_random_uuid(), '${ROUND}', '${wallet}', gen_random_uuid()::text, 'checking', ${at})`,
+  ],
+  ['pollTransactions', (at) => `insert into chain_transactions (kind, subject, next_at) values ('test', gen_random_uuid()::text, ${at})`],
+];
+
+/** Per job with two kinds of rows: the SQL that inserts a due row of the second kind. */
+const SECOND_KINDS = {
+  beginScheduled: `insert into arcade_events (id, name, starts_at, ends_at) values (gen_random_uuid(), 'test', app_now(), app_now() + interval '1 hour')`,
+  pollTransactions: `with t as (insert into chain_transactions (kind, subject, state) values ('test', 'attempt', 'live') returning id)
+    insert into chain_attempts (transaction_id, n, signature, bytes, signers, preamble, last_valid_height, signed_slot, spends, spend_day)
+    select id, 1, 'test', '', '{}', 0, 1, 1, '[]', 0 from t`,
+};
+
+let t: TestApp;
+const waitingIn = async (queue: QueueName) => (await t.app.queues.all.get(queue)?.getJobs(['waiting', 'prioritized', 'delayed'])) ?? [];
+const waiting = async () => (await Promise.all(QUEUES.map(waitingIn))).flat();
+const namesOf = async () => (await waiting()).map(({ name }) => name).sort();
+const removeAll = () => deleteKeys(t.app.redis, `{${t.env.REDIS_PREFIX}:*`);
+
+beforeAll(async () => {
+  t = await startTestApp({ workers: false });
+  await registerGame(t.url, ADMIN_TOKEN, GAME);
+  await removeAll();
+});
+afterAll(async () => await t.close());
+
+test('rows that become due later enqueue no job; a due row enqueues its job, once while the job waits, and with one attempt', async () => {
+  for (const [, insert] of INSERTS) await sql(t.app, insert(`app_now() + interval '1 hour'`));
+  await enqueueDueJobs(t.app, QUEUES);
+  expect(await namesOf()).toEqual([]);
+
+  const expected: string[] = [];
+  for (const [name, insert] of INSERTS) {
+    await sql(t.app, insert(`app_now() - interval '1 second'`));
+    expected.push(jobs[name].name);
+    await enqueueDueJobs(t.app, QUEUES);
+    expect(await namesOf()).toEqual([...expected].sort());
+  }
+  await sql(t.app, `insert into activity_batches (id, day, at, size, activities) values (1, 0, app_now(), 1, '[]')`);
+  await Promise.all([enqueueDueJobs(t.app, QUEUES), enqueueDueJobs(t.app, QUEUES)]);
+  expect(await namesOf()).toEqual([...expected, jobs.consumeActivities.name].sort());
+  expect(new Set((await waiting()).map(({ opts }) => opts.attempts))).toEqual(new Set([1]));
+});
+
+test('a due one-time event, and an attempt whose poll is due, enqueue their jobs', async () => {
+  await sql(t.app, 'delete from scheduled_themes');
+  await sql(t.app, 'delete from chain_transactions');
+  for (const [name, insert] of Object.entries(SECOND_KINDS)) {
+    await removeAll();
+    await enqueueDueJobs(t.app, QUEUES);
+    expect(await namesOf()).not.toContain(jobs[name as keyof typeof SECOND_KINDS].name);
+    await sql(t.app, insert);
+    await enqueueDueJobs(t.app, QUEUES);
+    expect(await namesOf()).toContain(jobs[name as keyof typeof SECOND_KINDS].name);
+  }
+});
+
+test('a worker enqueues only the due jobs of the queues that it serves', async () => {
+  await removeAll();
+  await enqueueDueJobs(t.app, ['points', 'scores']);
+  expect(await namesOf()).toEqual([jobs.completeQuests.name, jobs.consumeActivities.name].sort());
+});
+
+test('every job that due rows enqueue also runs by the schedule', () => {
+  const names = [...INSERTS.map(([name]) => name), 'consumeActivities' as const];
+  expect(names.filter((name) => schedule[name] === undefined)).toEqual([]);
+});

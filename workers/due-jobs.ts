@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DUE_EVENTS, DUE_THEMES } from '#areas/arcade';
+import { DUE_BATTLES } from '#areas/battles';
+import { DUE_ROUNDS, DUE_SCHEDULE, DUE_TICKETS } from '#areas/lottery';
+import { OPEN_ACTIVITIES } from '#areas/points';
+import { DUE_QUEST_CHECKS } from '#areas/quests';
+import { jobs } from '#jobs/index.ts';
+import type { App } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
+import { DUE_TRANSACTIONS } from '#platform/solana/submission/index.ts';
+
+/** Interval at which a worker looks for due rows, ms. */
+const LOOK_MS = 500;
+
+/**
+ * The recurring jobs that a worker enqueues when rows are due, each with the SQL that selects these rows. One statement serves all of them, because it
+ * costs less CPU time than a run of one job.
+ */
+const DUE = {
+  consumeActivities: OPEN_ACTIVITIES,
+  completeQuests: DUE_QUEST_CHECKS,
+  advanceBattles: DUE_BATTLES,
+  beginScheduled: `select 1 where exists (${DUE_THEMES}) or exists (${DUE_EVENTS})`,
+  scheduleRounds: DUE_SCHEDULE,
+  sweepRounds: DUE_ROUNDS,
+  sweepTickets: DUE_TICKETS,
+  pollTransactions: DUE_TRANSACTIONS,
+} as const satisfies { readonly [Name in keyof typeof jobs]?: string };
+
+const selectDueJobs = statement<{ name: keyof typeof DUE }>(
+  'select_due_jobs',
+  Object.entries(DUE)
+    .map(([name, rows]) => `select '${name}' as name where exists (${rows})`)
+    .join(' union all '),
+);
+
+/**
+ * Enqueues the jobs that have due rows, except those that already wait or run. A job is attempted once, because the next call enqueues it again.
+ * @param queues the names of the queues whose jobs are enqueued
+ */
+export async function enqueueDueJobs(app: App, queues: readonly string[]): Promise<void> {
+  const due = (await app.db.query(selectDueJobs)).map(({ name }) => jobs[name]).filter(({ queue }) => queues.includes(queue));
+  if (due.length > 0) await app.queues.add(due.map((job) => ({ job: { ...job, attempts: 1 }, payload: {} })));
+}
+
+/**
+ * Enqueues due jobs every `LOOK_MS` until `close` is called. Any number of workers may do this. While PostgreSQL or Redis does not answer, no job is
+ * enqueued; the schedule starts the same jobs less often.
+ */
+export function keepEnqueueingDueJobs(app: App, queues: readonly string[]): { close(): Promise<void> } {
+  if (!Object.keys(DUE).some((name) => queues.includes(jobs[name as keyof typeof DUE].queue))) return { close: async () => undefined };
+  const closing = new AbortController();
+  const run = async () => {
+    let isFailing = false;
+    while (!closing.signal.aborted) {
+      try {
+        await enqueueDueJobs(app, queues);
+        isFailing = false;
+      } catch (err) {
+        if (!isFailing) app.log.warn({ err }, 'due jobs cannot be enqueued; the worker retries');
+        isFailing = true;
+      }
+      await sleep(LOOK_MS, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
+    }
+  };
+  const running = run();
+  return {
+    close() {
+      closing.abort();
+      return running;
+    },
+  };
+}
