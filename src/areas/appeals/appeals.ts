@@ -27,7 +27,7 @@ const DECISION = `
    select deleted_at from chat_messages where $2 = 'chat' and id = $3 and wallet = $1 and deleted_at is not null
    union all
    select coalesce(banned_at, changed_at) from chat_sanctions
-   where $2 = 'chat' and $3::uuid is null and source = 'chat' and account = $1 and (banned_at is not null or muted_until > app_now())`;
+   where $2 = 'chat' and $3::uuid is null and source = 'chat' and account = $1 and (banned_at is not null or muted_until > (select app_now()))`;
 const existsDecision = statement<{ exists: boolean }>('exists_contested_decision', `select exists (${DECISION}) as exists`);
 // The unique index makes a second appeal against the same decision a conflict.
 const insertAppeal = statement<{ id: string }>(

@@ -48,7 +48,7 @@ const beginDue = statement<OneTimeEvent & { isOver: boolean }>(
   'begin_arcade_events',
   `update arcade_events set broadcast_at = app_now() where id = any(array(
      ${DUE_EVENTS} order by starts_at limit 100 for update skip locked))
-   returning ${COLUMNS}, ends_at <= app_now() as "isOver"`,
+   returning ${COLUMNS}, ends_at <= (select app_now()) as "isOver"`,
 );
 
 function broadcast(tx: Tx, { id, name, payload, startsAt, endsAt }: OneTimeEvent): void {

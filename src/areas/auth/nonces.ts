@@ -26,11 +26,11 @@ const insertNonce = statement<NonceRow>(
 );
 const findNonce = statement<NonceRow>(
   'find_nonce',
-  `select ${COLUMNS} from nonces where nonce = $1 and consumed_at is null and expires_at > app_now()`,
+  `select ${COLUMNS} from nonces where nonce = $1 and consumed_at is null and expires_at > (select app_now())`,
 );
 const markConsumed = statement<{ nonce: string }>(
   'consume_nonce',
-  'update nonces set consumed_at = app_now() where nonce = $1 and consumed_at is null and expires_at > app_now() returning nonce',
+  'update nonces set consumed_at = app_now() where nonce = $1 and consumed_at is null and expires_at > (select app_now()) returning nonce',
 );
 
 const toInput = (row: NonceRow): SignInInput => ({

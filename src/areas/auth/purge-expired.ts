@@ -9,7 +9,7 @@ const purgeStatement = (name: string, table: 'nonces' | 'sessions' | 'session_ti
     name,
     `with deleted as (
        delete from ${table} where ${key} in (
-         select ${key} from ${table} where expires_at <= app_now() order by expires_at limit ${MAX_BATCH_SIZE} for update skip locked)
+         select ${key} from ${table} where expires_at <= (select app_now()) order by expires_at limit ${MAX_BATCH_SIZE} for update skip locked)
        returning 1)
      select count(*)::int as count from deleted`,
   );

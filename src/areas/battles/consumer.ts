@@ -39,7 +39,7 @@ const endCompleted = statement<{ id: string }>(
   'end_completed_battles',
   `update battles b set due_at = date_trunc('milliseconds', app_now()) + interval '1 millisecond'
    from unnest($1::uuid[]) as k(id)
-   where b.id = k.id and b.state = 'running' and b.due_at > app_now()
+   where b.id = k.id and b.state = 'running' and b.due_at > (select app_now())
      and not exists (select from battle_seats s where s.battle_id = k.id and s.best is null)
    returning b.id`,
 );

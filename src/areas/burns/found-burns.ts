@@ -36,9 +36,9 @@ const leaseTransactions = statement<LeasedTransaction>(
   'lease_burn_transactions',
   `update burn_transactions set tries = tries + 1, next_at = app_now() + interval '2 seconds' * power(2, least(tries, 5))
    where signature = any(array(
-     select signature from burn_transactions where mint = $1 and read_at is null and next_at <= app_now()
+     select signature from burn_transactions where mint = $1 and read_at is null and next_at <= (select app_now())
      order by likely desc, slot limit ${MAX_BATCH_SIZE} for update skip locked))
-   returning signature, slot::float8 as slot, found_at <= app_now() - interval '1 day' as "isOverdue"`,
+   returning signature, slot::float8 as slot, found_at <= (select app_now()) - interval '1 day' as "isOverdue"`,
 );
 
 const MEMO = /^burn:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):(referral|game|social)$/;
@@ -134,9 +134,9 @@ const leaseCandidates = statement<LeasedTransaction>(
   'lease_burn_refusal_candidates',
   `update burn_refusal_candidates set tries = tries + 1, next_at = app_now() + interval '2 seconds' * power(2, least(tries, 5))
    where signature = any(array(
-     select signature from burn_refusal_candidates where mint = $1 and read_at is null and next_at <= app_now()
+     select signature from burn_refusal_candidates where mint = $1 and read_at is null and next_at <= (select app_now())
      order by slot limit ${MAX_BATCH_SIZE} for update skip locked))
-   returning signature, slot::float8 as slot, found_at <= app_now() - interval '1 day' as "isOverdue"`,
+   returning signature, slot::float8 as slot, found_at <= (select app_now()) - interval '1 day' as "isOverdue"`,
 );
 const markCandidatesRead = statement(
   'mark_burn_refusal_candidates',

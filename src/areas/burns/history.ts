@@ -21,7 +21,7 @@ const RELIST_SLOTS = 600;
 
 const selectCursor = statement<{ slot: number; isRelistDue: boolean }>(
   'select_burn_cursor',
-  'select slot::float8 as slot, deep_at <= app_now() as "isRelistDue" from burn_cursors where mint = $1',
+  'select slot::float8 as slot, deep_at <= (select app_now()) as "isRelistDue" from burn_cursors where mint = $1',
 );
 const moveCursor = statement(
   'move_burn_cursor',
@@ -43,7 +43,7 @@ interface HistoryGap {
 const selectGaps = statement<HistoryGap>(
   'select_burn_gaps',
   `select before, before_slot::float8 as "beforeSlot", (extract(epoch from before_time) * 1000)::float8 as "beforeTime", floor::float8 as floor from burn_gaps
-   where mint = $1 and next_at <= app_now() order by before_slot desc limit 100`,
+   where mint = $1 and next_at <= (select app_now()) order by before_slot desc limit 100`,
 );
 const insertGap = statement(
   'insert_burn_gap',

@@ -24,17 +24,17 @@ const finalizeEnded = statement<{ id: string; isComplete: boolean }>(
        and not exists (select from burn_transactions f where f.mint = e.mint and f.read_at is null and (f.block_time is null or f.block_time < e.ends_at)) as "isComplete"
      from burn_events e where e.mint = $1 and e.state = 'ended' and e.final_at is null for no key update)
    update burn_events e set final_at = app_now() from done
-   where e.id = done.id and (done."isComplete" or e.ends_at + interval '7 days' <= app_now()) returning e.id::text, done."isComplete"`,
+   where e.id = done.id and (done."isComplete" or e.ends_at + interval '7 days' <= (select app_now())) returning e.id::text, done."isComplete"`,
 );
 const purgeExpired = statement(
   'purge_burn_transactions',
   `delete from burn_transactions where signature = any(array(
-     select signature from burn_transactions where read_at < app_now() - interval '1 day' order by read_at limit 1000 for update skip locked))`,
+     select signature from burn_transactions where read_at < (select app_now()) - interval '1 day' order by read_at limit 1000 for update skip locked))`,
 );
 const purgeCandidates = statement(
   'purge_burn_refusal_candidates',
   `delete from burn_refusal_candidates where signature = any(array(
-     select signature from burn_refusal_candidates where read_at < app_now() - interval '1 day' order by read_at limit 1000 for update skip locked))`,
+     select signature from burn_refusal_candidates where read_at < (select app_now()) - interval '1 day' order by read_at limit 1000 for update skip locked))`,
 );
 const selectExpired = statement<{ transactions: boolean; candidates: boolean }>(
   'select_expired_burn_transactions',

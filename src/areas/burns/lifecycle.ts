@@ -78,7 +78,7 @@ export async function activateEvent(app: App, id: string, wallet: string | null)
   });
 }
 
-const isOver = sql<boolean>`ends_at <= app_now()`;
+const isOver = sql<boolean>`ends_at <= (select app_now())`;
 
 const emitEnded = (tx: Tx, { id, title, burned, participants }: BurnEventRow): void =>
   tx.emit(burnEventEnded, { burnEventId: id, title, burnTotal: burned, participants });

@@ -11,7 +11,7 @@ export const build = queryBuilder([BurnEventsTable]);
 /** The columns of a BurnEventRow. From `ends_at` on, `status` is `ended`, even if no worker has updated the row yet. */
 export const EVENT_COLUMNS = [
   ...(['id', 'title', 'description', 'mint', 'duration_sec as durationSec', 'created_by as createdBy'] as const),
-  sql<BurnEventView['status']>`case when state = 'active' and ends_at <= app_now() then 'ended' else state end`.as('status'),
+  sql<BurnEventView['status']>`case when state = 'active' and ends_at <= (select app_now()) then 'ended' else state end`.as('status'),
   isoInstant('created_at').as('createdAt'),
   isoInstant<string | null>('activated_at').as('activatedAt'),
   isoInstant<string | null>('ends_at').as('endsAt'),
@@ -25,7 +25,10 @@ export type BurnEventRow = InferResult<typeof events>[number];
 
 // Named, because clients poll these reads while an event is active. The builder writes their text, so that the columns are listed only once.
 const selectEvent = prepared('select_burn_event', events.where('id', '=', placeholder<string>(1)));
-const selectActive = prepared('select_active_burn_event', events.where('state', '=', 'active').where('ends_at', '>', sql<string>`app_now()`));
+const selectActive = prepared(
+  'select_active_burn_event',
+  events.where('state', '=', 'active').where('ends_at', '>', sql<string>`(select app_now())`),
+);
 
 const eventNotFound = () => fail(404, 'there is no such burn event');
 

@@ -19,7 +19,7 @@ const select = statement<Author & { until: string | null }>(
   `with author as materialized (select distinct source, account from unnest($1::text[], $2::text[]) as a(source, account))
    select s.source, s.account, case when s.banned_at is null then ${instant('s.muted_until')} end as until
    from author a join chat_sanctions s on s.source = a.source and s.account = a.account
-   where s.banned_at is not null or s.muted_until > app_now()
+   where s.banned_at is not null or s.muted_until > (select app_now())
    union all
    select a.source, a.account, null from author a join players p on p.wallet = a.account where a.source = '${OWN_CHAT}' and p.banned_at is not null`,
 );

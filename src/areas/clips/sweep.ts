@@ -14,7 +14,7 @@ const MAX_CONCURRENT_REMOVALS = 8;
 const leaseDue = statement<{ id: string }>(
   'lease_due_clips',
   `update clips c set sweep_at = app_now() + interval '5 minutes', state = case state when 'uploading' then 'abandoned' else state end
-   from (select id from clips where sweep_at <= app_now() order by sweep_at limit ${MAX_SWEPT} for update skip locked) due
+   from (select id from clips where sweep_at <= (select app_now()) order by sweep_at limit ${MAX_SWEPT} for update skip locked) due
    where c.id = due.id returning c.id`,
 );
 

@@ -58,7 +58,7 @@ export const ROUND_COLUMNS = `r.id::text, r.kind, r.state, r.title, r.created_by
   r.beacon_round::float8 as "beaconRound", ${instant('r.beacon_due_at')} as "beaconDueAt", r.void_reason as "voidReason",
   (select json_build_object('account', c.account, 'signature', c.signature, 'slot', c.slot, 'leaf', encode(c.leaf, 'hex'))
    from commitments c where c.round = r.id) as commitment,
-  r.state = 'committed' and r.beacon_due_at < app_now() - make_interval(secs => coalesce((r.parameters->>'drawWithinSec')::int, 3600)) as overdue,
+  r.state = 'committed' and r.beacon_due_at < (select app_now()) - make_interval(secs => coalesce((r.parameters->>'drawWithinSec')::int, 3600)) as overdue,
   ${instant('r.created_at')} as "createdAt", ${instant('r.closed_at')} as "closedAt", ${instant('r.committed_at')} as "committedAt", ${instant('r.ended_at')} as "endedAt"`;
 
 const byId = statement<RoundRow>('read_round', `select ${ROUND_COLUMNS} from rounds r where r.id = $1 and ($2::text is null or r.kind = $2)`);

@@ -35,7 +35,7 @@ export type Balances = z.output<typeof Balances>;
 const selectSpending = statement<{ asset: string; perDay: number }>(
   'read_daily_spending',
   `select asset, (sum(reserved) / greatest(1, extract(epoch from app_now()) / 86400 - min(day)))::float8 as "perDay"
-   from chain_outflows where day >= app_day() - 7 and asset = any($1::text[]) group by asset`,
+   from chain_outflows where day >= (select app_day()) - 7 and asset = any($1::text[]) group by asset`,
 );
 
 /**

@@ -15,7 +15,7 @@ const select = statement<Sanction>(
    union all
    select case when banned_at is null then 'chat-mute' else 'chat-ban' end, ${instant('coalesce(banned_at, changed_at)')},
      case when banned_at is null then ${instant('muted_until')} end, reason
-   from chat_sanctions where source = 'chat' and account = $1 and (banned_at is not null or muted_until > app_now())`,
+   from chat_sanctions where source = 'chat' and account = $1 and (banned_at is not null or muted_until > (select app_now()))`,
 );
 
 /** Reads the sanctions of a wallet that are in force. */

@@ -4,7 +4,7 @@ import { ageSeconds, type GaugeRow, readSamples } from '#platform/observability/
 import { checkDistributor } from '#platform/solana/distributor/index.ts';
 
 /** SQL condition: whether the root of the computed epoch `e` waits for the end of its review. */
-const IN_REVIEW = `coalesce(e.review_ends_at > app_now(), false)`;
+const IN_REVIEW = `coalesce(e.review_ends_at > (select app_now()), false)`;
 
 const unfinishedEpochs = statement<GaugeRow>(
   'metrics_epochs',

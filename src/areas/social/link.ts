@@ -15,7 +15,7 @@ const platformName = (platform: string): string => PLATFORM_NAMES[platform] ?? p
 const selectCooldown = statement<{ until: string }>(
   'select_relink_cooldown',
   `select to_char((unlinked_at + interval '${RELINK_COOLDOWN_DAYS} days') at time zone 'UTC', 'YYYY-MM-DD') as until from unlinked_accounts
-   where platform = $1 and account_id = $2 and wallet <> $3 and unlinked_at > app_now() - interval '${RELINK_COOLDOWN_DAYS} days'`,
+   where platform = $1 and account_id = $2 and wallet <> $3 and unlinked_at > (select app_now()) - interval '${RELINK_COOLDOWN_DAYS} days'`,
 );
 const deleteLinkedAccount = statement<{ accountId: string; handle: string }>(
   'unlink_account',

@@ -27,7 +27,7 @@ const build = queryBuilder(walletsTables);
 const selectNames = statement<{ wallet: string; name: string }>(
   'select_wallet_names',
   `select n.* from unnest($1::text[]) as k(wallet), lateral (
-     select wallet, name from wallet_names where wallet = k.wallet and checked_at > app_now() - ${SHOWN_FOR} offset 0) n`,
+     select wallet, name from wallet_names where wallet = k.wallet and checked_at > (select app_now()) - ${SHOWN_FOR} offset 0) n`,
 );
 
 async function loadNames(db: Queryable, wallets: readonly string[]): Promise<(string | null)[]> {
@@ -88,7 +88,7 @@ export async function chooseName(tx: Tx, wallet: string, name: string | null): P
 const dueNames = build
   .selectFrom('wallet_names')
   .select(['wallet', 'name'])
-  .where('checked_at', '<', sql<string>`app_now() - ${sql.raw(CHECKED_AFTER)}`)
+  .where('checked_at', '<', sql<string>`(select app_now()) - ${sql.raw(CHECKED_AFTER)}`)
   .orderBy('checked_at')
   .limit(NAMES_PER_RUN);
 

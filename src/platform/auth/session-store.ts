@@ -43,7 +43,7 @@ const insertSession = statement<SessionRecord>(
    insert into sessions (key, wallet, created_at, extended_at, expires_at, transport, origin)
    select $1, $2, now, now, now + case $3 when 'bearer' then interval '24 hours' else interval '168 hours' end, $3, $4 from clock returning ${COLUMNS}`,
 );
-const findSession = statement<SessionRecord>('find_session', `select ${COLUMNS} from sessions where key = $1 and expires_at > app_now()`);
+const findSession = statement<SessionRecord>('find_session', `select ${COLUMNS} from sessions where key = $1 and expires_at > (select app_now())`);
 // Only one of several concurrent requests extends a session. The other requests read the extended row. A session with the transport bearer ends 24 hours
 // after its start: only its last use is recorded. Locks the rows in the order of their keys, so that two transactions do not deadlock.
 const extendSessions = statement<SessionRecord & { key: Buffer }>(
@@ -83,7 +83,7 @@ export async function listSessions(
   limit: number,
   offset: number,
 ): Promise<{ sessions: ListedSession[]; total: number }> {
-  const valid = build.selectFrom('sessions').where('wallet', '=', wallet).where('expires_at', '>', sql<string>`app_now()`);
+  const valid = build.selectFrom('sessions').where('wallet', '=', wallet).where('expires_at', '>', sql<string>`(select app_now())`);
   const page = valid
     .select([
       sql<string>`encode(key, 'hex')`.as('id'),

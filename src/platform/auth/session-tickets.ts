@@ -15,7 +15,7 @@ const insertTicket = statement<{ expiresAt: number }>(
 // PostgreSQL deletes a row once, so of several concurrent requests only one gets the session.
 const takeTicket = statement<{ sessionKey: Buffer; valid: boolean }>(
   'take_session_ticket',
-  'delete from session_tickets where key = $1 returning session_key as "sessionKey", expires_at > app_now() as valid',
+  'delete from session_tickets where key = $1 returning session_key as "sessionKey", expires_at > (select app_now()) as valid',
 );
 
 /** Returns the key of a ticket: its hash, so that a reader of the table cannot use the ticket. */

@@ -89,7 +89,7 @@ const purgeKeys = statement<{ n: number }>(
   'purge_idempotency_keys',
   `with deleted as (
      delete from idempotency_keys where ctid = any(array(
-       select ctid from idempotency_keys where created_at < app_now() - interval '24 hours' limit ${MAX_PURGED})) returning 1)
+       select ctid from idempotency_keys where created_at < (select app_now()) - interval '24 hours' limit ${MAX_PURGED})) returning 1)
    select count(*)::int as n from deleted`,
 );
 

@@ -23,7 +23,7 @@ const read = async (query: Statement<{ values: unknown }>, values: readonly unkn
 
 test.each(Object.keys(VALUES))('an array of %s arrives as it does without the encoder', async (type) => {
   const text = `select to_json($1::${type}[]::text[]) as values`;
-  const encoded = statement<{ values: unknown }>(`array_of_${type}`, text);
+  const encoded = statement<{ values: unknown }>(`test_array_of_${type}`, text);
   for (const values of [VALUES[type] ?? [], [], [null]]) {
     expect(Buffer.isBuffer(encoded.encode?.([values])[0])).toBe(true);
     expect(await read(encoded, values)).toEqual(await read({ text }, values));

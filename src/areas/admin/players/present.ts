@@ -19,9 +19,9 @@ const selectPlayer = statement<{ since: string; bannedAt: string | null; banReas
 );
 const selectChatSanction = statement<{ bannedAt: string | null; mutedUntil: string | null; since: string; by: string }>(
   'admin_chat_sanction',
-  `select ${instant('banned_at')} as "bannedAt", case when muted_until > app_now() then ${instant('muted_until')} end as "mutedUntil",
+  `select ${instant('banned_at')} as "bannedAt", case when muted_until > (select app_now()) then ${instant('muted_until')} end as "mutedUntil",
      ${instant('changed_at')} as since, by
-   from chat_sanctions where source = 'chat' and account = $1 and (banned_at is not null or muted_until > app_now())`,
+   from chat_sanctions where source = 'chat' and account = $1 and (banned_at is not null or muted_until > (select app_now()))`,
 );
 
 /** Reads the payments of a wallet as a page. */

@@ -33,17 +33,23 @@ const lockPlays = statement(
      select distinct hashtextextended(wallet, 4201) as key from unnest($1::text[]) as w(wallet) order by key) as k`,
 );
 
+/** SQL: the plays of a wallet `k` of the last hour. The condition on the id lets PostgreSQL skip the partitions of earlier months before it opens them. */
+const RECENT = `p.wallet = k.wallet and p.id > $3::uuid and p.started_at > (select app_now() - interval '1 hour')`;
+
+// Few wallets start so many plays in an hour that the plays without a score must be counted. For the other wallets, `count` is the number of all plays.
 // Looks up the score of each play with a subquery instead of a join, because PostgreSQL would hash all scores for a join. Calls app_now() in a
-// subquery, because PostgreSQL would otherwise call this volatile function once per row. The conditions on ids let PostgreSQL skip the partitions of
-// earlier months before it opens them. Ids of two processes differ from their times by less than a day.
+// subquery, because PostgreSQL would otherwise call this volatile function once per row. Ids of two processes differ from their times by less than a day.
 const selectUnfinished = statement<{ wallet: string; count: number; retryAfterSec: number | null }>(
   'select_unfinished_plays',
-  `select k.wallet, r.count, r."retryAfterSec" from unnest($1::text[]) as k(wallet), lateral (
-     select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '1 hour' - (select app_now())))::int as "retryAfterSec" from (
-       select p.started_at from plays p
-       where p.wallet = k.wallet and p.id > $2::uuid and p.started_at > (select app_now() - interval '1 hour')
-         and (select s.play_id from score_plays s where s.play_id = p.id and s.play_id > $2::uuid) is null
-       order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}) as recent) as r`,
+  `select k.wallet, case when r.plays + k.requests > ${MAX_UNFINISHED_PLAYS} then u.count else r.plays end as count, u."retryAfterSec"
+   from unnest($1::text[], $2::int[]) as k(wallet, requests),
+     lateral (select count(*)::int as plays from (select from plays p where ${RECENT} limit ${MAX_UNFINISHED_PLAYS}) p) r,
+     lateral (
+       select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '1 hour' - (select app_now())))::int as "retryAfterSec" from (
+         select p.started_at from plays p
+         where r.plays + k.requests > ${MAX_UNFINISHED_PLAYS} and ${RECENT}
+           and (select s.play_id from score_plays s where s.play_id = p.id and s.play_id > $3::uuid) is null
+         order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}) as recent) u`,
 );
 
 // Inserts the players in the same order as the statement `insert_scores`, so that the two do not deadlock.
@@ -83,11 +89,13 @@ const selectEnded = statement<{ wallet: string; gameId: string; ended: string }>
  * @returns for each request, in the order of the requests: the play, or the error 429 when the wallet has too many plays without a score
  */
 export async function startPlays(tx: Tx, requests: readonly PlayRequest[]): Promise<(StartedPlay | HttpError)[]> {
-  const wallets = [...new Set(requests.map(({ wallet }) => wallet))];
+  const byWallet = Map.groupBy(requests, ({ wallet }) => wallet);
+  const wallets = [...byWallet.keys()];
+  const numbers = [...byWallet.values()].map((ofWallet) => ofWallet.length);
   // Sends the statements in one round trip. PostgreSQL runs them in this order: the locks, then the reads, which need the locks.
   const [, unfinished, seeds] = await Promise.all([
     tx.query(lockPlays, [wallets]),
-    tx.query(selectUnfinished, [wallets, daysBefore(newId(), 1)]),
+    tx.query(selectUnfinished, [wallets, numbers, daysBefore(newId(), 1)]),
     UnfinishedSeeds.read(tx, requests),
   ]);
   const plays = new Map(unfinished.map(({ wallet, ...row }) => [wallet, row]));

@@ -22,7 +22,7 @@ type CheckingRow = CheckingTicket & { parameters: LegacyParameters; lost: boolea
 const selectChecking = statement<CheckingRow>(
   'select_checking_ticket',
   `select t.id::text, t.round::text, t.wallet, t.signature, t.broken_rule as "brokenRule", r.parameters,
-     t.asked_at <= app_now() - ${LOST} as lost, t.asked_at <= app_now() - ${UNREADABLE} as unreadable
+     t.asked_at <= (select app_now()) - ${LOST} as lost, t.asked_at <= (select app_now()) - ${UNREADABLE} as unreadable
    from tickets t join rounds r on r.id = t.round where t.id = $1 and t.state = 'checking'`,
 );
 
@@ -74,7 +74,7 @@ const takeDue = statement<{ ticket: string; signature: string; lost: boolean }>(
   `update tickets set next_at = app_now() + least(interval '15 seconds', greatest(interval '500 milliseconds', (app_now() - asked_at) / 4))
    where id = any(array(
      ${DUE_TICKETS} order by next_at limit ${MAX_PER_SWEEP} for update skip locked))
-   returning id::text as ticket, signature, asked_at <= app_now() - ${LOST} as lost`,
+   returning id::text as ticket, signature, asked_at <= (select app_now()) - ${LOST} as lost`,
 );
 
 /**

@@ -20,8 +20,8 @@ const MAX_CLOCK_LAG_MS = 3_600_000;
 const selectWatched = statement<{ treasury: string; mint: string; since: number }>(
   'select_rounds_with_paid_tickets',
   `select parameters->>'treasury' as treasury, parameters->>'mint' as mint, (extract(epoch from min(opens_at)) * 1000)::float8 as since
-   from rounds where kind = 'legacy' and ticket_price > 0 and created_at > app_now() - interval '32 days'
-     and (closed_at is null or closed_at > app_now() - interval '1 day') group by 1, 2 order by 1, 2`,
+   from rounds where kind = 'legacy' and ticket_price > 0 and created_at > (select app_now()) - interval '32 days'
+     and (closed_at is null or closed_at > (select app_now()) - interval '1 day') group by 1, 2 order by 1, 2`,
 );
 
 interface LeasedPayment {
@@ -40,11 +40,11 @@ const leasePayments = statement<LeasedPayment>(
      select (select p.round from ticket_payments p where p.read_at is null and p.round > r.round order by p.round limit 1) from rounds_of r where r.round is not null),
    due as (
      select p.signature from rounds_of r, lateral (
-       select signature, slot from ticket_payments where round = r.round and read_at is null and next_at <= app_now() order by slot limit ${MAX_PER_ROUND}) p
+       select signature, slot from ticket_payments where round = r.round and read_at is null and next_at <= (select app_now()) order by slot limit ${MAX_PER_ROUND}) p
      order by p.slot limit ${MAX_PER_RUN})
    update ticket_payments set tries = tries + 1, next_at = app_now() + interval '2 seconds' * power(2, least(tries, 5))
-   where signature = any(array(select t.signature from ticket_payments t join due using (signature) where t.next_at <= app_now() for update of t skip locked))
-   returning signature, round::text, found_at <= app_now() - interval '1 day' as "isOverdue"`,
+   where signature = any(array(select t.signature from ticket_payments t join due using (signature) where t.next_at <= (select app_now()) for update of t skip locked))
+   returning signature, round::text, found_at <= (select app_now()) - interval '1 day' as "isOverdue"`,
 );
 const markRead = statement<{ signature: string }>(
   'mark_ticket_payment_read',
@@ -53,7 +53,7 @@ const markRead = statement<{ signature: string }>(
 const purgeRead = statement(
   'purge_ticket_payments',
   `delete from ticket_payments where signature = any(array(
-     select signature from ticket_payments where read_at < app_now() - interval '1 day' order by read_at limit 1000 for update skip locked))`,
+     select signature from ticket_payments where read_at < (select app_now()) - interval '1 day' order by read_at limit 1000 for update skip locked))`,
 );
 
 /**

@@ -23,7 +23,7 @@ interface Scan {
 const openScan = statement('open_ticket_scan', 'insert into ticket_scans (account) values ($1) on conflict do nothing');
 const selectScan = statement<Scan>(
   'select_ticket_scan',
-  `select done_slot::float8 as "doneSlot", head_slot::float8 as "headSlot", before, relist_at <= app_now() as "isRelistDue" from ticket_scans where account = $1`,
+  `select done_slot::float8 as "doneSlot", head_slot::float8 as "headSlot", before, relist_at <= (select app_now()) as "isRelistDue" from ticket_scans where account = $1`,
 );
 // The condition on `done_slot` and `before` compares with the progress that this run read, so that two processes do not overwrite each other.
 const continueScan = statement(
@@ -33,7 +33,7 @@ const continueScan = statement(
 const endScan = statement(
   'end_ticket_scan',
   `update ticket_scans set done_slot = greatest(done_slot, $4), head_slot = null, before = null,
-     relist_at = case when relist_at <= app_now() then app_now() + interval '1 minute' else relist_at end
+     relist_at = case when relist_at <= (select app_now()) then app_now() + interval '1 minute' else relist_at end
    where account = $1 and done_slot = $2 and before is not distinct from $3::text`,
 );
 // Begins again at the newest transaction, because no RPC node knows the signature at which the listing would continue.

@@ -6,7 +6,7 @@ import { type ExclusionRequest, type ExclusionView, MAX_DAYS } from './schemas.t
 
 const DAY_MS = 86_400_000;
 
-const COLUMNS = `until > app_now() as excluded, ${instant('since')} as since, ${instant('until')} as until`;
+const COLUMNS = `until > (select app_now()) as excluded, ${instant('since')} as since, ${instant('until')} as until`;
 const select = statement<ExclusionView>('select_exclusion', `select ${COLUMNS} from exclusions where wallet = $1`);
 const upsert = statement<ExclusionView>(
   'upsert_exclusion',

@@ -18,7 +18,7 @@ const selectFacts = statement<Facts>(
   'read_restrictions_of_wallets',
   `select k.wallet, exists (select from deny_list) as loaded, d.denied, x.until, b.banned, a.accepted from unnest($1::text[]) as k(wallet),
      lateral (select exists (select from denied_wallets where wallet = k.wallet) as denied offset 0) d,
-     lateral (select (select ${instant('until')} from exclusions where wallet = k.wallet and until > app_now()) as until offset 0) x,
+     lateral (select (select ${instant('until')} from exclusions where wallet = k.wallet and until > (select app_now())) as until offset 0) x,
      lateral (select exists (select from players where wallet = k.wallet and banned_at is not null) as banned offset 0) b,
      lateral (select exists (select from accepted_terms where wallet = k.wallet and version = $2) as accepted offset 0) a`,
 );

@@ -30,7 +30,7 @@ interface DueRound {
   /** The current UTC day, YYYY-MM-DD. */
   day: string;
 }
-const DUE = `s.next_at <= app_now() and s.look_at <= app_now()
+const DUE = `s.next_at <= (select app_now()) and s.look_at <= (select app_now())
   and not exists (select from rounds a where a.kind = 'chat' and a.state = 'active' and a.id is distinct from s.pending)`;
 /** SQL: the schedule, while its next round must be started. */
 export const DUE_SCHEDULE = `select true as due from round_schedule s where ${DUE}`;

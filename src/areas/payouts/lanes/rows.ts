@@ -80,7 +80,7 @@ export const selectLanesInDemand = statement<{ lane: number }>(
    from generate_series(0, (select coalesce(max(lane), -1) from payments where payer = 'treasury' and state = 'pending')) n
    cross join unnest($1::text[]) as c(currency)
    where (select p.next_at from payments p where p.lane = n and p.currency = c.currency and p.state = 'pending' and p.payer = 'treasury'
-     order by p.next_at limit 1) <= app_now()
+     order by p.next_at limit 1) <= (select app_now())
    order by 1`,
 );
 

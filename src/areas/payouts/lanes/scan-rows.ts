@@ -34,7 +34,7 @@ const deleteOtherScan = statement('delete_scan_of_earlier_lane_account', 'delete
 const claimScanRow = statement<LaneScan>(
   'claim_payout_lane_scan',
   `insert into payout_lane_scans as s (lane, address, floor, reading_until) values ($1, $2, $3::int8, app_now() + $4::float8 * interval '1 second')
-   on conflict (lane) do update set reading_until = excluded.reading_until where s.reading_until is null or s.reading_until <= app_now()
+   on conflict (lane) do update set reading_until = excluded.reading_until where s.reading_until is null or s.reading_until <= (select app_now())
    returning floor::float8 as floor, top_slot::float8 as "topSlot", before, opened_slot::float8 as "openedSlot", listed, read, complete`,
 );
 // The condition on `before` compares with the progress that the caller read, so that two processes do not overwrite the progress of each other.

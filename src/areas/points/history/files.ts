@@ -43,7 +43,7 @@ export interface FileSums {
 const leaseFile = statement<{ id: string }>(
   'lease_history_file',
   `insert into history_files as f (id, relation, month, part) values ($1, $2, $3, $4)
-   on conflict (relation, month, part) do update set leased_at = app_now() where f.stored_at is null and f.leased_at < app_now() - interval '10 minutes'
+   on conflict (relation, month, part) do update set leased_at = app_now() where f.stored_at is null and f.leased_at < (select app_now()) - interval '10 minutes'
    returning id`,
 );
 const selectStored = statement<{ one: number }>(

@@ -15,7 +15,7 @@ const history = statement<GaugeRow>(
    select jsonb_build_object(
      'history_days_ahead', (select min(next) - (app_now() at time zone 'UTC')::date from (
         select (max(month) + interval '1 month')::date as next from monthly group by relation) n),
-     'history_open_months', (select count(distinct bucket) from monthly m where m.month + interval '1 month' <= app_now() at time zone 'UTC'
+     'history_open_months', (select count(distinct bucket) from monthly m where m.month + interval '1 month' <= (select app_now()) at time zone 'UTC'
         and not exists (select from closed_partitions k where k.relation = m.relation and k.month = m.bucket and k.closed_at is not null)),
      'history_months_to_detach', (select count(distinct month) from closed_partitions where $1::int > 0 and detached_at is null
         and month < (extract(year from app_now() at time zone 'UTC') * 12 + extract(month from app_now() at time zone 'UTC') - 1)::int - $1::int)) as values`,

@@ -11,7 +11,7 @@ const MAX_PER_RUN = 100;
 const expire = statement<{ epoch: number }>(
   'expire_epochs',
   `update epochs set state = 'expired' where epoch = any(array(
-     select epoch from epochs where state = 'committed' and expires_at <= app_now() order by epoch limit ${MAX_PER_RUN} for update skip locked))
+     select epoch from epochs where state = 'committed' and expires_at <= (select app_now()) order by epoch limit ${MAX_PER_RUN} for update skip locked))
    returning epoch`,
 );
 
@@ -19,7 +19,7 @@ const expire = statement<{ epoch: number }>(
 const selectFailed = statement<{ kind: string; subject: string }>(
   'select_failed_epoch_transactions',
   `select t.kind, t.subject from chain_transactions t
-   where t.state = 'failed' and t.changed_at < app_now() - interval '10 minutes' and t.kind = any($1::text[])
+   where t.state = 'failed' and t.changed_at < (select app_now()) - interval '10 minutes' and t.kind = any($1::text[])
      and (t.kind <> $2 or exists (select 1 from epochs e where e.epoch::text = t.subject and e.state = 'computed' and e.settle_requested_at is null))
    order by t.changed_at limit ${MAX_PER_RUN}`,
 );

@@ -80,7 +80,7 @@ const upsertEpochAccounts = statement<EpochAddressesRow & { expiry: number }>(
 const lockEpochs = statement<{ root: Buffer | null }>(
   'lock_epochs_to_commit',
   `select root from epochs where epoch = any($1::int[]) and state = 'computed' and settle_requested_at is null and exclusions_changed_at is null
-     and coalesce(review_ends_at <= app_now(), true) order by epoch for share`,
+     and coalesce(review_ends_at <= (select app_now()), true) order by epoch for share`,
 );
 
 interface Committed {

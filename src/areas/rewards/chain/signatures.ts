@@ -41,7 +41,7 @@ const selectDue = statement<Search>(
   `select s.claim::text, s.slot::float8 as slot, s.before, c.index, c.wallet, c.signature is not null as known,
      a.epoch, a.program, a.authority, a.mint, a.vault, a.address
    from claim_searches s join claims c on c.id = s.claim join epoch_accounts a on a.epoch = c.epoch
-   where s.next_at <= app_now() order by s.next_at limit ${MAX_SEARCHES}`,
+   where s.next_at <= (select app_now()) order by s.next_at limit ${MAX_SEARCHES}`,
 );
 
 /**

@@ -48,7 +48,7 @@ function otherRoles({ chain, config }: App): Address[] {
 // Rents come back only when an epoch is closed, and its pages are closed soon after it.
 const selectClosed = statement<{ closed: boolean }>(
   'select_recently_closed_epochs',
-  `select exists (select 1 from epoch_accounts where closed_at > app_now() - interval '7 days') as closed`,
+  `select exists (select 1 from epoch_accounts where closed_at > (select app_now()) - interval '7 days') as closed`,
 );
 
 /** Submits the transaction of the present UTC day that sends the rents of closed epochs to the fee payer, when an epoch was closed in the last week. */

@@ -29,7 +29,7 @@ const unclaimedStatement = (name: string, condition: string) =>
        from epochs e, lateral (
          select l.index, l.amount, c.state as claim from reward_leaves l left join claims c on c.epoch = l.epoch and c.index = l.index
          where l.epoch = e.epoch and l.allocation = e.allocation and l.wallet = $1 and l.amount > 0 and (c.state is null or c.state not in ('confirmed', 'claimed')) offset 0) l
-       where e.state in ('computed', 'committed', 'settled') and (${condition}) and (e.expires_at is null or e.expires_at > app_now()))
+       where e.state in ('computed', 'committed', 'settled') and (${condition}) and (e.expires_at is null or e.expires_at > (select app_now())))
      select n.total, u.* from (select count(*)::int as total from unclaimed) n
      left join (select * from unclaimed order by epoch limit $2 offset $3) u on true order by u.epoch`,
   );

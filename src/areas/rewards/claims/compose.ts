@@ -48,7 +48,7 @@ interface ClaimToCompose extends EpochAddressesRow {
 const selectToCompose = statement<ClaimToCompose>(
   'select_claims_to_compose',
   `select c.id::text, c.index, c.wallet, c.amount::text, c.state, c.signature, c.proof, e.leaves,
-     e.state = 'settled' or e.settle_requested_at is not null as settled, e.expires_at - ${RELAY_MARGIN} <= app_now() as "relayEnded",
+     e.state = 'settled' or e.settle_requested_at is not null as settled, e.expires_at - ${RELAY_MARGIN} <= (select app_now()) as "relayEnded",
      a.epoch, a.program, a.authority, a.mint, a.vault, a.address
    from claims c join epochs e on e.epoch = c.epoch join epoch_accounts a on a.epoch = c.epoch where c.id = any($1::uuid[])`,
 );

@@ -21,7 +21,7 @@ interface EpochRow {
 const selectEpoch = statement<EpochRow>(
   'select_epoch_to_claim',
   `select state, settle_requested_at is not null as settling, to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD') as "expiresAt",
-     expires_at is not null and expires_at - ${RELAY_MARGIN} <= app_now() as "relayEnded" from epochs where epoch = $1`,
+     expires_at is not null and expires_at - ${RELAY_MARGIN} <= (select app_now()) as "relayEnded" from epochs where epoch = $1`,
 );
 
 async function requireEpoch(app: App, epoch: number): Promise<EpochRow> {

@@ -8,7 +8,7 @@ import { CLAIMS_PER_PAGE, pageOf } from '#platform/solana/distributor/index.ts';
 const selectOpener = statement<{ id: string }>(
   'select_page_opener',
   `select id::text from claims where epoch = $1 and index between $2 and $3 and id <> $4
-     and state in ('submitted', 'confirmed') and changed_at > app_now() - interval '3 seconds' limit 1`,
+     and state in ('submitted', 'confirmed') and changed_at > (select app_now()) - interval '3 seconds' limit 1`,
 );
 const lockPages = statement('lock_pages_of_epoch', 'select 1 from epoch_accounts where epoch = $1 for update');
 

@@ -19,7 +19,7 @@ export const failureDelayMs = (failures: number): number => (failures < 2 ? 0 : 
 const selectParked = statement<{ failures: number; seconds: number }>(
   'select_parked_claim',
   `select refusals as failures, ceil(extract(epoch from next_at - app_now()))::int as seconds from chain_transactions
-   where kind = $1 and subject = $2 and state = 'failed' and next_at > app_now()`,
+   where kind = $1 and subject = $2 and state = 'failed' and next_at > (select app_now())`,
 );
 
 /**

@@ -26,7 +26,7 @@ interface Leaf {
 export const selectLeaf = statement<Leaf>(
   'select_leaf_to_claim',
   `select l.index, l.amount::text, e.state, e.root, e.settle_requested_at is not null as settling,
-     e.expires_at is not null and e.expires_at - ${RELAY_MARGIN} <= app_now() as "relayEnded"
+     e.expires_at is not null and e.expires_at - ${RELAY_MARGIN} <= (select app_now()) as "relayEnded"
    from reward_leaves l join epochs e on e.epoch = l.epoch and e.allocation = l.allocation where l.epoch = $1 and l.wallet = $2 and l.amount > 0 and e.root is not null`,
 );
 

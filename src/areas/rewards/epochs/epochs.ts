@@ -28,7 +28,7 @@ interface EpochOnChain {
 /**
  * SQL expression: the present status of an epoch. A committed epoch counts as expired after `expires_at`, even while its row still says `committed`.
  */
-export const STATUS = `case when e.state = 'committed' and e.expires_at <= app_now() then 'expired' else e.state end`;
+export const STATUS = `case when e.state = 'committed' and e.expires_at <= (select app_now()) then 'expired' else e.state end`;
 
 const iso = isoInstant<string | null>;
 /** Selects epochs as the API returns them. Amounts: base units as text. Times: ISO 8601. Hashes: hex. A field is null while its value is not known. */

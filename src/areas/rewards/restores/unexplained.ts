@@ -22,7 +22,7 @@ const selectEpochs = statement<RecordedEpoch>(
      a.opened_at is not null as opened
    from (select day from generate_series(greatest(app_day() - ${MAX_DAYS}, 0), app_day()) as day where $1) d
    full join epochs e on e.epoch = d.day left join epoch_accounts a on a.epoch = e.epoch
-   where (e.epoch is null or e.epoch >= app_day() - ${MAX_DAYS} or a.opened_at is not null) and a.closed_at is null and ($1 or a.opened_at is null)
+   where (e.epoch is null or e.epoch >= (select app_day()) - ${MAX_DAYS} or a.opened_at is not null) and a.closed_at is null and ($1 or a.opened_at is null)
    order by 1`,
 );
 

@@ -7,7 +7,7 @@ import type { Tx } from '#platform/db/transaction.ts';
  * are excluded can change at any time, because its root is never signed.
  */
 export const MAY_CHANGE = `e.source = 'computed' and e.settle_requested_at is null
-  and (e.state = 'computed' or e.state = 'empty' and (e.review_ends_at > app_now()
+  and (e.state = 'computed' or e.state = 'empty' and (e.review_ends_at > (select app_now())
     or exists (select from reward_exclusions x where x.epoch = e.epoch and x.cause <> 'rule' and x.to_allocation is null)))`;
 
 interface LockedEpoch {

@@ -9,7 +9,7 @@ const MAX_EPOCHS = 10;
 const selectReviewed = statement<{ epoch: number }>(
   'select_reviewed_epochs',
   `select epoch from epochs e
-   where state = 'computed' and settle_requested_at is null and exclusions_changed_at is null and coalesce(review_ends_at <= app_now(), true)
+   where state = 'computed' and settle_requested_at is null and exclusions_changed_at is null and coalesce(review_ends_at <= (select app_now()), true)
      and ($1::int[] is null or epoch = any($1::int[]))
      and not exists (select from chain_transactions t where t.kind = 'epoch-root' and t.subject = e.epoch::text
        and (t.state <> 'failed' or exists (select from chain_attempts a where a.transaction_id = t.id)))

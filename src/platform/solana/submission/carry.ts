@@ -30,11 +30,11 @@ const leaseDue = statement<{ id: string; subject: string; lease: string }>(
   `with lease as materialized (select app_now() + interval '${LEASE_MS} milliseconds' as until),
    own as (
      select t.id, ${isUnrefused('t')} as may_carry from chain_transactions t
-     where t.id = $1 and t.state = 'queued' and t.next_at <= app_now() for update skip locked),
+     where t.id = $1 and t.state = 'queued' and t.next_at <= (select app_now()) for update skip locked),
    others as (
      select t.id from own join unnest($3::text[]) with ordinality as s(subject, n) on own.may_carry
      join chain_transactions t on t.kind = $2 and t.subject = s.subject
-     where t.state = 'queued' and t.priority = $4 and t.next_at <= app_now() and t.id <> $1 and ${isUnrefused('t')}
+     where t.state = 'queued' and t.priority = $4 and t.next_at <= (select app_now()) and t.id <> $1 and ${isUnrefused('t')}
      order by s.n limit $5 for update of t skip locked)
    update chain_transactions t set next_at = lease.until from lease, (select id from own union all select id from others) as c
    where t.id = c.id returning t.id::text, t.subject, t.next_at::text as lease`,

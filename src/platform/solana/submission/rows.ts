@@ -70,7 +70,7 @@ export const toStored = (spends: readonly Spend[]): StoredSpend[] => spends.map(
 export const storedSpends = (spends: readonly Spend[]): string => JSON.stringify(toStored(spends));
 export const readSpends = (stored: readonly StoredSpend[]): Spend[] => stored.map(({ asset, amount }) => ({ asset, amount: BigInt(amount) }));
 
-const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= app_now() as due, priority, rank, null::text as lease';
+const COLUMNS = 'id::text, kind as type, subject, state, attempts, tries, next_at <= (select app_now()) as due, priority, rank, null::text as lease';
 
 export const selectTransactions = statement<TransactionRow>(
   'select_chain_transactions',
@@ -164,21 +164,21 @@ export const settleQueued = statement<{ subject: string }>(
 export const selectDueTransactions = statement<ToSign>(
   'select_due_transactions',
   `select id::text, priority, rank from chain_transactions
-   where state = 'queued' and priority = $2 and next_at <= app_now() order by next_at limit $1`,
+   where state = 'queued' and priority = $2 and next_at <= (select app_now()) order by next_at limit $1`,
 );
 
 /** Selects the pending attempts of a class whose next poll is due. */
 export const selectPending = statement<PendingAttempt>(
   'select_pending_attempts',
   `select a.transaction_id::text as id, a.n, t.kind as type, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
-     t.state in ('confirmed', 'finalized') as landed, t.state = 'live' and a.n = t.attempts and t.next_at <= app_now() as newest,
+     t.state in ('confirmed', 'finalized') as landed, t.state = 'live' and a.n = t.attempts and t.next_at <= (select app_now()) as newest,
      a.last_valid_height::float8 as last_valid_height, a.nonce_account, a.nonce, a.signed_slot::float8 as signed_slot,
      a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
      extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as checked_age,
      extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as expired_age,
      a.spends, a.costs, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank, a.carried::text[] as carried
    from chain_attempts a join chain_transactions t on t.id = a.transaction_id
-   where a.state in ('signed', 'sent', 'confirmed') and a.priority = $2 and a.poll_at <= app_now()
+   where a.state in ('signed', 'sent', 'confirmed') and a.priority = $2 and a.poll_at <= (select app_now())
    order by a.poll_at limit $1`,
 );
 
