@@ -4,6 +4,7 @@ import { advanceBattles, ingestBurns } from './arcade.ts';
 import { findClaimSignatures, followEpochs } from './chain.ts';
 import { computeEpoch } from './epochs.ts';
 import {
+  analyzePartitions,
   beginScheduled,
   checkNames,
   closePeriods,
@@ -59,6 +60,7 @@ export const jobs = {
   ingestBurns,
   purgeExpired,
   keepHistory,
+  analyzePartitions,
   closePeriods,
   sweepBans,
   beginScheduled,

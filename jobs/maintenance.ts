@@ -17,6 +17,14 @@ export const keepHistory = job({
   id: () => 'keep-history',
 });
 
+/** Updates the statistics of partitions that grow fast from few rows, so that PostgreSQL reads a new month by its indexes. */
+export const analyzePartitions = job({
+  name: 'analyze-partitions',
+  queue: 'maintenance',
+  payload: z.strictObject({}),
+  id: () => 'analyze-partitions',
+});
+
 /** Closes the UTC day, week, month or year that has ended, and stores the final ranks of its leaderboards. */
 export const closePeriods = job({
   name: 'close-periods',

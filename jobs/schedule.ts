@@ -43,4 +43,5 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   checkNames: 60_000,
   purgeExpired: 60_000,
   keepHistory: 600_000,
+  analyzePartitions: 15_000,
 };

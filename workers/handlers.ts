@@ -25,6 +25,7 @@ import { checkNames } from '#areas/wallets';
 import type { jobs } from '#jobs/index.ts';
 import { gather } from '#lib/concurrency/gather.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { analyzeNewPartitions } from '#platform/db/partitions.ts';
 import { signAndSend } from '#platform/solana/submission/index.ts';
 import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { enqueueDueDeliveries, processDelivery } from '#platform/webhooks/inbox.ts';
@@ -122,6 +123,7 @@ export const handlers: { readonly [Name in keyof typeof jobs]: Handler<(typeof j
 
   purgeExpired,
   keepHistory: (app) => keepHistory(app),
+  analyzePartitions: (app) => analyzeNewPartitions(app.db),
   closePeriods: (app) => closeEndedPeriods(app),
   sweepBans: (app) => sweepUnfinishedBans(app),
   async beginScheduled(app) {

@@ -133,6 +133,7 @@ export const rights: Rights = {
   sequences: ['activity_batches_id', 'quest_turns'],
   functions: [
     'analyze_finals()',
+    'analyze_new_partitions()',
     'analyze_partitions()',
     'analyze_rewards()',
     'detach_month(integer)',

@@ -16,6 +16,11 @@ const makeMissing = statement<{ made: number }>(
  */
 export const makePartitions = async (db: Queryable): Promise<number> => (await db.query(makeMissing, [MONTHS_AHEAD]))[0]?.made ?? 0;
 
+const analyzeNew = statement<{ analyzed: number }>('analyze_new_partitions', 'select analyze_new_partitions() as analyzed');
+
+/** Updates the statistics of partitions that were empty or small when PostgreSQL last counted their rows, so that it plans to read them by their indexes. */
+export const analyzeNewPartitions = async (db: Queryable): Promise<void> => void (await db.query(analyzeNew));
+
 const selectMonths = statement<{ oldest: string | null; newest: string | null }>(
   'select_partition_months',
   `select min(month) as oldest, max(month) as newest

@@ -4,7 +4,7 @@ import { entities } from '#areas/registry.ts';
 import { readConfig } from '#config';
 import { daysBefore, newId } from '#lib/ids.ts';
 import { openOrm } from '#platform/db/orm.ts';
-import { makePartitions } from '#platform/db/partitions.ts';
+import { analyzeNewPartitions, makePartitions } from '#platform/db/partitions.ts';
 import { instant, milliseconds } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -81,6 +81,30 @@ describe('The partitions of the tables that grow with each play', () => {
     expect(await sql(t.app, 'select tableoid::regclass::text as name from ledger where source_id = $1', [`a-quest:${day}`])).toEqual([
       { name: `ledger_${nameOf(day)}` },
     ]);
+  });
+
+  test('of a new month are read by their indexes soon after its first rows, also by statements that were planned while it was empty', async () => {
+    const partition = `plays_${nameOf(monthAfter(0))}`;
+    await asOwner(t.app, (tx) => tx.query({ text: 'analyze plays' }));
+    await t.app.tx(async (tx) => {
+      await tx.query({ text: `set local plan_cache_mode = force_generic_plan` });
+      await tx.query({ text: `prepare find_play (uuid) as select wallet from plays where id = $1` });
+      const plan = async () =>
+        JSON.stringify(await tx.query({ text: `explain (costs off) execute find_play ('${newId()}')` })).match(
+          /(\w+) Scan[^"]* on plays_\d+_\d+/,
+        )?.[1];
+      expect(await plan()).toBe('Seq');
+      await tx.query({
+        text: `insert into plays (id, wallet, game_id, started_at)
+               select overlay('${newId()}' placing lpad(n::text, 12, '0') from 25)::uuid, 'a', 'g', app_now() from generate_series(1, 5000) n`,
+      });
+      expect(await plan()).toBe('Seq');
+      await analyzeNewPartitions(tx);
+      expect(await plan()).toBe('Index');
+      await tx.query({ text: 'deallocate find_play' });
+    });
+    expect(await sql(t.app, 'select relpages > 0 as analyzed from pg_class where relname = $1', [partition])).toEqual([{ analyzed: true }]);
+    expect(await sql(t.app, 'select analyze_new_partitions() as analyzed')).toEqual([{ analyzed: 0 }]);
   });
 
   test('that are detached are never made again, and a row for their month is refused with 409', async () => {

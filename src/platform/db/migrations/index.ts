@@ -45,6 +45,7 @@ import { Migration0062Partitions } from './0062-partitions.ts';
 import { Migration0063History } from './0063-history.ts';
 import { Migration0064StorageQuotas } from './0064-storage-quotas.ts';
 import { Migration0066QuickClock } from './0066-quick-clock.ts';
+import { Migration0067NewPartitions } from './0067-new-partitions.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -98,4 +99,5 @@ export const migrations = [
   { name: '0063-history', class: Migration0063History },
   { name: '0064-storage-quotas', class: Migration0064StorageQuotas },
   { name: '0066-quick-clock', class: Migration0066QuickClock },
+  { name: '0067-new-partitions', class: Migration0067NewPartitions },
 ];
