@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { readPeerRequest } from '#tools/bench/support/peer-request.ts';
+import { readPeerRequest } from '#tools/bench/peers/peer-request.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coinop-peer-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,5 +1,5 @@
 import { load } from '../support/load.ts';
-import { readPeerRequest } from '../support/peer-request.ts';
+import { readPeerRequest } from './peer-request.ts';
 import { reportLoad } from '../support/report.ts';
 import { SCORE_CONNECTIONS } from '../support/score-connections.ts';
 
