@@ -1,7 +1,7 @@
 import { load } from '../support/load.ts';
-import { readPeerRequest } from './peer-request.ts';
 import { reportLoad } from '../support/report.ts';
 import { SCORE_CONNECTIONS } from '../support/score-connections.ts';
+import { readPeerRequest } from './peer-request.ts';
 
 /** Measures how many scores per second another server at PEER_URL accepts, with the connections and the duration of the benchmark `scores`. */
 
