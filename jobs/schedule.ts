@@ -3,24 +3,26 @@ import type { jobs } from './index.ts';
 /**
  * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
  * or too few does no harm. The job of a weekly task also runs every minute: each run tries to insert a row for the week, and only the run whose
- * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so the intervals of these jobs are long.
+ * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so
+ * the intervals of these jobs are long. If a worker is killed during a run of one of these jobs, the schedule starts the next run within the interval:
+ * until BullMQ finds the lost run, it ignores further runs that workers enqueue.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards
-  consumeActivities: 15_000,
-  completeQuests: 15_000,
+  consumeActivities: 5_000,
+  completeQuests: 5_000,
   sweepQuests: 2_000,
   announceQuests: 2_000,
   detectLostBoards: 2_000,
   refreshBoards: 5_000,
-  advanceBattles: 15_000,
+  advanceBattles: 5_000,
   closePeriods: 20_000,
   sweepBans: 15_000,
-  beginScheduled: 15_000,
+  beginScheduled: 5_000,
   // Rounds
-  scheduleRounds: 15_000,
-  sweepRounds: 15_000,
-  sweepTickets: 15_000,
+  scheduleRounds: 5_000,
+  sweepRounds: 5_000,
+  sweepTickets: 5_000,
   findTicketPayments: 2_000,
   refreshDenyList: 60_000,
   // Rewards

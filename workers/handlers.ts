@@ -37,7 +37,7 @@ import { transactionTypes } from './transaction-types.ts';
 
 /** Consumers of activities, in the order in which they process a batch. */
 const CONSUMERS = [referralConsumer, questConsumer, battleConsumer] as const;
-/** Maximum batches of activities per run; the next run follows half a second later. */
+/** Maximum batches of activities per run; a worker that finds more batches starts the next run within half a second. */
 const MAX_BATCHES = 50;
 
 /** For each source of webhooks: the function that parses a stored delivery and returns the work to do. */

@@ -83,8 +83,9 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   return {
     async close() {
       stopRecurring();
+      dueJobs.close().catch(() => undefined);
       let isClosed = false;
-      const closing = Promise.all([dueJobs.close(), ...workers.map((worker) => worker.close())]);
+      const closing = Promise.all(workers.map((worker) => worker.close()));
       closing.then(() => (isClosed = true)).catch((err: unknown) => app.log.warn({ err }, 'a queue could not be closed'));
       // `worker.close()` alone is not enough: while Redis is down, it may resolve before the jobs have finished, or it may never resolve.
       for (let quietMs = 0; inFlight > 0 || (!isClosed && quietMs < FLUSH_TIMEOUT_MS); quietMs = inFlight > 0 ? 0 : quietMs + FLUSH_POLL_MS)

@@ -70,7 +70,9 @@ class SentinelRedis implements Redis {
       const name = this.url.split('/').at(-1) ?? '';
       const fields = await sentinel.call('SENTINEL', 'MASTER', name);
       const texts = Array.isArray(fields) ? fields.map(String) : [];
-      return Number(texts[texts.indexOf('config-epoch') + 1]);
+      const at = texts.indexOf('config-epoch');
+      if (at < 0) throw new Error('the Sentinel does not name its configuration epoch');
+      return Number(texts[at + 1]);
     } finally {
       sentinel.disconnect();
     }

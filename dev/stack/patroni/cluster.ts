@@ -186,7 +186,13 @@ class Cluster implements PatroniCluster {
   async crash(): Promise<void> {
     await this.#wholePrimary();
     const [walWriter] = await this.#query<{ pid: number }>(`select pid from pg_stat_activity where backend_type = 'walwriter'`);
-    if (walWriter) sendSignal(walWriter.pid, 'SIGKILL');
+    if (!walWriter) throw new Error('the primary has no WAL writer');
+    sendSignal(walWriter.pid, 'SIGKILL');
+    await until('PostgreSQL did not recover', PROMOTED_WITHIN, async () => {
+      this.#primary = (await this.#leader()) ?? this.#primary;
+      const [row] = await this.#query<{ pid: number }>(`select pid from pg_stat_activity where backend_type = 'walwriter'`).catch(() => []);
+      return row !== undefined && row.pid !== walWriter.pid;
+    });
     await this.#wholePrimary();
   }
 

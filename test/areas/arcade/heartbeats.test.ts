@@ -102,11 +102,11 @@ test('a session is unbroken if its client reconnects in time, to any process', a
   const first = await open(play);
   await first.sendHeartbeat();
   await first.leave();
-  await realDelay(FAST_TIMING.silenceMs - 200);
+  await realDelay(FAST_TIMING.silenceMs - 400);
   const again = await open(play, second);
   expect((await again.sendHeartbeat()).beats).toBe(2);
   await again.leave();
-  await realDelay(FAST_TIMING.silenceMs - 200);
+  await realDelay(FAST_TIMING.silenceMs - 400);
   expect((await (await open(play)).sendHeartbeat()).beats).toBe(3);
   expect(await evaluate(play)).toEqual(ok);
 });

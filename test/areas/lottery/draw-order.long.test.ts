@@ -58,7 +58,12 @@ test(`a chat round is committed within 30 s of its close, although ${ROUNDS} fre
   const { id } = await ask<{ id: string }>(first, '/chat/round', terms, asAdmin);
   await ask(first, `/chat/round/${id}/start`, {}, asAdmin);
   await ask(first, '/chat/message', { text: '!enter' });
-  await Promise.all(legacy.map(({ id: round, by }) => ask(by, `/round/${round}/finalize`, {})));
+  // A wallet may have 48 of these requests in flight, and a repeated request counts twice.
+  await Promise.all(
+    [...Map.groupBy(legacy, ({ by }) => by)].map(async ([by, own]) => {
+      for (const { id: round } of own) await ask(by, `/round/${round}/finalize`, {});
+    }),
+  );
   await retryUntilPass(async () => {
     const { rows } = await db.query('select state from rounds where id = $1', [id]);
     expect(['committed', 'finalized']).toContain(rows[0]?.state);

@@ -3,6 +3,9 @@ import type { Client } from './client.ts';
 import type { Confirmed } from './confirmed.ts';
 import type { Database, StoredEvent } from './database.ts';
 
+/** Maximum share of the players' scores that the review rules may hold. */
+const MAX_HELD = 0.2;
+
 /** Maximum failures to list per check. */
 const MAX_LISTED = 5;
 
@@ -20,6 +23,8 @@ export async function confirmationFailures(database: Database, confirmed: Confir
   const found: string[] = [];
   for (const comparison of comparisons(confirmed)) found.push(...(await differences(database, comparison)));
   found.push(...duplicateConfirmations(confirmed), ...missingEvents(confirmed, events));
+  const held = confirmed.scores.filter(({ status }) => status === 'held').length;
+  if (held > confirmed.scores.length * MAX_HELD) found.push(`${held} of ${confirmed.scores.length} scores of honest players are held`);
   return found;
 }
 

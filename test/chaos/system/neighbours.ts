@@ -77,9 +77,12 @@ export class Neighbours {
    * A request without a session shares its bounds with all other requests without a session, so it is not counted while the attack has none.
    */
   refusalFailures(refusals: readonly Refusal[], outages: Outages): string[] {
-    return refusals.flatMap(({ at, path, policy, isSignedIn }) => {
-      const attack = this.#attacks.find(({ from, to }) => from <= at && at <= to + REST_MS);
-      if (!attack || outages.hasAny(at - READY_MS, at)) return [];
+    const attackAt = (at: number) => this.#attacks.find(({ from, to }) => from <= at && at <= to + REST_MS);
+    const counted = refusals.filter(({ at }) => !outages.hasAny(at - READY_MS, at));
+    this.#note(`players got 429 ${refusals.length} times, ${counted.length} times while all API processes were ready`);
+    return counted.flatMap(({ at, path, policy, isSignedIn }) => {
+      const attack = attackAt(at);
+      if (!attack) return [];
       const isAnonymous = attack.name === 'sign-ins' || attack.name === 'anonymous streams';
       return isAnonymous && !isSignedIn ? [] : [`${path} answered 429 (${policy}) to a player while the hostile caller sent ${attack.name}`];
     });
