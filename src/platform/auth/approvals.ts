@@ -95,7 +95,7 @@ const lock = (id: string) =>
   build
     .selectFrom('approvals')
     .select(['kind', 'state', 'payload', 'requested_by as requestedBy'])
-    .select(sql<boolean>`app_now() > requested_at + make_interval(hours => ${sql.raw(String(VALID_HOURS))})`.as('expired'))
+    .select(sql<boolean>`(select app_now()) > requested_at + make_interval(hours => ${sql.raw(String(VALID_HOURS))})`.as('expired'))
     .where('id', '=', id)
     .forUpdate();
 

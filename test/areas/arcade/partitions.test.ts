@@ -141,7 +141,8 @@ const IDS = `'{${newId()}}'`;
 test.each([
   ['find_earlier_scores', [IDS, ID, ID, IDS, ID, ID, `'{}'`, `'{}'`]],
   ['select_scores_by_id', [IDS, ID, ID]],
-  ['select_plays', [IDS, `'{1}'`, ID, ID, ID]],
+  ['select_plays', [IDS, `'{1}'`, ID, ID, ID, `'{free-game}'`]],
+  ['select_unfinished_plays', [`'{a}'`, `'{1}'`, ID]],
 ])('the statement %s opens no partition of an earlier month', async (name, values) => {
   const { text = '' } = declaredStatements().get(name) ?? {};
   const plan = await t.app.tx(async (tx) => {

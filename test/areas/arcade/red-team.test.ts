@@ -49,6 +49,24 @@ test('a bot that plays fifty plays at once with the maximum score gets on no boa
   expect(await boardOf('fifty')).toEqual([]);
 });
 
+test('a play that another play ended stays ended, although a score of another game names it at the same time', async () => {
+  await registerGame(t.url, ADMIN_TOKEN, 'one-live', RULES);
+  await registerGame(t.url, ADMIN_TOKEN, 'many-live', { ...RULES, maxLivePlays: 1_000 });
+  const bot = await signIn(t);
+  const ended = await startPlay(bot, 'one-live');
+  await startPlay(bot, 'one-live');
+  await waitMinutes(1);
+  for (const games of [
+    ['one-live', 'many-live'],
+    ['many-live', 'one-live'],
+  ]) {
+    const results = await Promise.all(games.map((gameId) => submitScore(bot, { gameId, score: 20_000, playId: ended })));
+    const errors = new Map(games.map((gameId, i) => [gameId, results[i]?.body.error]));
+    expect(errors.get('one-live')).toContain('playId must name a live play');
+    expect(errors.get('many-live')).toBe('playId must name a play that you started in this game');
+  }
+});
+
 test('a bot that repeats one score is held from the fourth score on', async () => {
   await registerGame(t.url, ADMIN_TOKEN, 'repeated', RULES);
   const bot = await signIn(t);

@@ -27,7 +27,7 @@ export function recordBatch(
 ): Promise<RecordedBatch> {
   const { games } = known;
   const withPlay = submissions.flatMap(({ playId, gameId }) =>
-    playId === null ? [] : [{ playId, maxLivePlays: games.get(gameId)?.maxLivePlays ?? 1 }],
+    playId === null ? [] : [{ playId, gameId, maxLivePlays: games.get(gameId)?.maxLivePlays ?? 1 }],
   );
   const work = async (tx: Tx): Promise<RecordedBatch> => {
     // Sends the statements in one round trip. PostgreSQL runs them in this order: the lock that delays the closing of the UTC day, the locks of the
@@ -39,11 +39,7 @@ export function recordBatch(
         submissions.map((s) => s.wallet),
       ),
       readEarlier(tx, submissions),
-      readPlays(
-        tx,
-        withPlay.map(({ playId }) => playId),
-        withPlay.map(({ maxLivePlays }) => maxLivePlays),
-      ),
+      readPlays(tx, withPlay),
       readTotals(
         tx,
         submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { COUNTER_SHARDS, type DailyPoints, type Mode, type OpenDay } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
-import { daysBefore, rangeOf } from '#lib/ids.ts';
+import { daysBefore, newId, rangeOf } from '#lib/ids.ts';
 import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { endOfPlay } from '../plays/end-of-play.ts';
@@ -48,14 +48,35 @@ const selectPlays = statement<{ id: string; wallet: string; game_id: string; mod
   `select p.id, p.wallet, p.game_id, p.mode, ${milliseconds('p.started_at')} as started_at,
      ${milliseconds(endOfPlay('p', 'k.max_live_plays', '$5'))} as ended_at
    from (select id, wallet, game_id, mode, started_at from plays where id = any($1::uuid[]) and id between $3::uuid and $4::uuid offset 0) p
-   join unnest($1::uuid[], $2::int[]) as k(id, max_live_plays) on k.id = p.id`,
+   join unnest($1::uuid[], $6::text[], $2::int[]) as k(id, game_id, max_live_plays) on k.id = p.id and k.game_id = p.game_id`,
 );
 
-/** Reads plays by id. Takes no lock, because rows of plays never change. @param maxLivePlays of the game of each play, in the order of `ids` */
-export async function readPlays(db: Queryable, ids: readonly string[], maxLivePlays: readonly number[]): Promise<Map<string, Play>> {
-  const [first, last] = rangeOf(ids);
-  if (first === null) return new Map();
-  const rows = await db.query(selectPlays, [ids, maxLivePlays, first, last, daysBefore(first, 1)]);
+/** A play that a submission names, with its game and `maxLivePlays` of the game. */
+export interface NamedPlay {
+  readonly playId: string;
+  readonly gameId: string;
+  readonly maxLivePlays: number;
+}
+
+/** Maximum age of the plays that are read together, days. */
+const RECENT_DAYS = 40;
+
+/** Splits ids into recent and older ones, so that one old id does not make a statement open the partitions of all months for the other ids. */
+function byAge<T>(items: readonly T[], idOf: (item: T) => string): T[][] {
+  const since = daysBefore(newId(), RECENT_DAYS);
+  return [items.filter((item) => idOf(item) >= since), items.filter((item) => idOf(item) < since)].filter(({ length }) => length > 0);
+}
+
+/** Reads plays of the games with which they are named. Takes no lock, because rows of plays never change. */
+export async function readPlays(db: Queryable, named: readonly NamedPlay[]): Promise<Map<string, Play>> {
+  const read = async (plays: readonly NamedPlay[]) => {
+    const ids = plays.map(({ playId }) => playId);
+    const [first, last] = rangeOf(ids);
+    if (first === null) return [];
+    const [limits, games] = [plays.map(({ maxLivePlays }) => maxLivePlays), plays.map(({ gameId }) => gameId)];
+    return await db.query(selectPlays, [ids, limits, first, last, daysBefore(first, 1), games]);
+  };
+  const rows = (await Promise.all(byAge(named, ({ playId }) => playId).map(read))).flat();
   return new Map(
     rows.map(({ id, wallet, game_id: gameId, mode, started_at: startedAt, ended_at: endedAt }) => [
       id,
@@ -71,7 +92,8 @@ const COLUMNS = `id, wallet, game_id as "gameId", game_version as "gameVersion",
 // Most submissions are new, so this statement reads ids only.
 const findEarlier = statement<{ id: string }>(
   'find_earlier_scores',
-  // `offset 0` forces one index lookup per key instead of a scan of the table, even in a plan that PostgreSQL cached while the table was small.
+  // The ranges of ids let PostgreSQL skip the partitions of other months. A plan that was made while a month was small may scan this month until the job
+  // `analyze-partitions` runs. `score_keys` has no partitions, so `offset 0` forces one index lookup per key there.
   `select id from scores where id = any($1::uuid[]) and id between $2::uuid and $3::uuid
    union all select score_id from score_plays where play_id = any($4::uuid[]) and play_id between $5::uuid and $6::uuid
    union all select u.score_id from unnest($7::text[], $8::text[]) as k(wallet, key), lateral (
@@ -89,7 +111,12 @@ export async function readEarlier(tx: Tx, submissions: readonly Submission[]): P
   const plays = submissions.flatMap((s) => (s.playId === null ? [] : [s.playId]));
   const keyed = submissions.filter((s) => s.idempotencyKey !== null);
   const keys = [keyed.map((s) => s.wallet), keyed.map((s) => s.idempotencyKey)];
-  const found = (await tx.query(findEarlier, [ids, ...rangeOf(ids), plays, ...rangeOf(plays), ...keys])).map(({ id }) => id);
+  const [recent = [], ...older] = byAge(plays, (id) => id);
+  const rows = await Promise.all([
+    tx.query(findEarlier, [ids, ...rangeOf(ids), recent, ...rangeOf(recent), ...keys]),
+    ...older.map((old) => tx.query(findEarlier, [[], null, null, old, ...rangeOf(old), [], []])),
+  ]);
+  const found = [...new Set(rows.flat().map(({ id }) => id))];
   return found.length === 0 ? [] : await tx.query(selectScores, [found, ...rangeOf(found)]);
 }
 

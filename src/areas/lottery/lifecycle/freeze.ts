@@ -18,7 +18,7 @@ const SETTLING_SEC = 60;
 const isSettling = statement<{ one: number }>(
   'has_tickets_to_settle',
   `select 1 as one from tickets t join rounds r on r.id = t.round
-   where t.round = $1 and t.state = 'checking' and t.broken_rule is null and t.asked_at < r.closes_at and app_now() < r.closes_at + interval '${SETTLING_SEC} seconds' limit 1`,
+   where t.round = $1 and t.state = 'checking' and t.broken_rule is null and t.asked_at < r.closes_at and (select app_now()) < r.closes_at + interval '${SETTLING_SEC} seconds' limit 1`,
 );
 
 /**

@@ -38,7 +38,7 @@ interface EpochToCompute extends EpochRules, Gates {
 
 /** SQL expression: whether the points of the day `e.epoch` are final. */
 export const IS_DAY_CLOSED = `case when exists (select from closed_periods c where c.period = 'day' and c.bucket = e.epoch) then true
-  else app_now() > to_timestamp((e.epoch + 1) * 86400.0) + interval '${EMPTY_DAY_GRACE}' and not exists (select from ledger l where l.day = e.epoch) end`;
+  else (select app_now()) > to_timestamp((e.epoch + 1) * 86400.0) + interval '${EMPTY_DAY_GRACE}' and not exists (select from ledger l where l.day = e.epoch) end`;
 
 // With `skip locked`, a second worker finds no row and stops. So only one worker computes an epoch at a time. The allocation is computed anew while the
 // exclusions have changes that the allocation in force does not include.

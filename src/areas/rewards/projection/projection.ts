@@ -65,7 +65,7 @@ const selectProjectionStatus = statement<ProjectionStatus>(
    rules as (select coalesce(max(version), 0) as version from settings where name = 'rewards')
    select d.day, g.entries::text as entries, p.projection, ${instant('p.at')} as at, coalesce(p.took_ms, 0) as "tookMs",
      (p.entries, p.rules_version) is distinct from (g.entries, r.version) as stale,
-     coalesce(app_now() > p.at + make_interval(secs => greatest(0.5, p.took_ms * ${COST_FACTOR} / 1000.0)), true) as due
+     coalesce((select app_now()) > p.at + make_interval(secs => greatest(0.5, p.took_ms * ${COST_FACTOR} / 1000.0)), true) as due
    from today d cross join given g cross join rules r left join reward_projections p on p.day = d.day`,
 );
 

@@ -54,6 +54,6 @@ export async function readmitWallet(tx: Tx, epoch: number, wallet: string): Prom
 export async function releaseEpoch(tx: Tx, epoch: number): Promise<void> {
   await lockOpenEpoch(tx, epoch);
   const release = build.updateTable('epochs').set({ review_ends_at: sql`app_now()` });
-  await run(tx, release.where('epoch', '=', epoch).where('review_ends_at', '>', sql<string>`app_now()`));
+  await run(tx, release.where('epoch', '=', epoch).where('review_ends_at', '>', sql<string>`(select app_now())`));
   await submitReviewed(tx, [epoch]);
 }

@@ -18,7 +18,7 @@ export class Migration0067NewPartitions extends Migration {
           where parent.relnamespace = 'public'::regnamespace and c.reltuples >= 0 and c.relpages < 100
             and pg_relation_size(c.oid) / current_setting('block_size')::int > 2 * c.relpages
         loop
-          execute format('analyze %s', partition);
+          execute format('analyze (skip_locked) %s', partition);
           analyzed := analyzed + 1;
         end loop;
         return analyzed;
