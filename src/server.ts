@@ -23,14 +23,20 @@ server.listen({ port: app.config.port, host: app.config.host, backlog: BACKLOG }
   reportAtStart(app, 'api');
 });
 
-shutDownOnSignal(app.log, async () => {
+shutDownOnSignal(app.log, async (begin) => {
+  begin('event streams');
   await drainStreams(app);
   // Closes all connections shortly before the shutdown times out, because uploads and downloads may take longer. Clients restart uploads and resume
   // videos.
   const closed = closeServer(server, SHUTDOWN_TIMEOUT_MS - 3_000);
+  begin('sessions of plays');
   await verification.close();
+  begin('HTTP connections');
   await closed;
+  begin('health checks');
   await health.close();
+  begin('PostgreSQL, Redis and the media storage');
   await app.close();
+  begin('tracing');
   await tracing.close();
 });

@@ -19,11 +19,15 @@ reportAtStart(app, 'worker');
 
 const stopping = new AbortController();
 const parts: { close(): Promise<void> }[] = [];
-shutDownOnSignal(app.log, async () => {
+shutDownOnSignal(app.log, async (begin) => {
   stopping.abort();
+  begin('queues and the publisher');
   await Promise.all(parts.map((part) => part.close()));
+  begin('health checks');
   await operations.close();
+  begin('PostgreSQL, Redis and the media storage');
   await app.close();
+  begin('tracing');
   await tracing.close();
 });
 
