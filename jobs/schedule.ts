@@ -3,9 +3,9 @@ import type { jobs } from './index.ts';
 /**
  * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
  * or too few does no harm. The job of a weekly task also runs every minute: each run tries to insert a row for the week, and only the run whose
- * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so
- * the intervals of these jobs are long. If a worker is killed during a run of one of these jobs, the schedule starts the next run within the interval:
- * until BullMQ finds the lost run, it ignores further runs that workers enqueue.
+ * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so the intervals of these jobs are longer. If a
+ * worker is killed during one of these jobs, BullMQ ignores further runs that workers enqueue until it finds the lost run. Meanwhile the schedule starts
+ * the job.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards

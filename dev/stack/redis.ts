@@ -30,7 +30,7 @@ export interface Redis extends StackPart {
   kill(): Promise<void>;
   /** Stops the server if it runs, then starts it. If `empty` is true, deletes the data before the start. */
   restart(how: { readonly empty: boolean }): Promise<void>;
-  /** Returns the number of failovers since the start, also of those that no fault has caused. Undefined if there is one server. */
+  /** Returns the number of failovers since the start, with and without an injected fault. A single server cannot fail over, so it does not have this method. */
   failovers?(): Promise<number>;
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '#config';
 import { batching } from '#lib/concurrency/batching.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { SessionsTable } from './entities.ts';
 import { cacheUnlessEnded, ENDED, ENDING, readCached } from './session-cache.ts';
@@ -33,7 +33,6 @@ const ABSENT_TTL_MS = 60_000;
  */
 const ENDED_TTL_MS = 15 * 60_000;
 
-const milliseconds = (at: string) => `(extract(epoch from ${at}) * 1000)::float8`;
 const COLUMNS = `wallet, ${milliseconds('created_at')} as "createdAt", ${milliseconds('extended_at')} as "extendedAt", ${milliseconds('expires_at')} as "expiresAt", transport, origin`;
 const CLOCK = `clock as materialized (select date_trunc('milliseconds', app_now()) as now)`;
 

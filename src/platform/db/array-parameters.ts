@@ -42,9 +42,8 @@ const HEADER_BYTES = 12;
 const DIMENSION_BYTES = 8;
 
 /**
- * Returns an array in the binary format, which PostgreSQL reads in half the time of the text that node-postgres sends. Returns the array itself if it has a
- * value that is not encoded here, such as a date. Format: `array_send` in src/backend/utils/adt/arrayfuncs.c of
- * PostgreSQL.
+ * Returns an array in PostgreSQL's binary format. PostgreSQL reads it in half the time of the text that node-postgres sends. Returns the array itself if
+ * one of its values is not encoded here, for example a date. Format: `array_send` in src/backend/utils/adt/arrayfuncs.c of PostgreSQL.
  */
 function encode(type: ElementType, values: readonly unknown[]): Buffer | readonly unknown[] {
   const dimensions = values.length === 0 ? 0 : 1;

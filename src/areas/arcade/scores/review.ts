@@ -39,7 +39,7 @@ const holdsRepeats = ({ review, normalization: { min, max } }: Game, normalized:
 /**
  * Counts, for each submission that a game's rule about repeated scores concerns, the scores of the wallet in the game with the same raw score that were
  * submitted within three days and count for the present or the last UTC day.
- * @returns the counts by submission id, without those that are 0
+ * @returns the counts by submission id; a count of 0 is left out
  */
 export async function countEqualScores(tx: Tx, submissions: readonly NormalizedSubmission[]): Promise<Map<string, number>> {
   const concerned = submissions.filter(({ game, normalized }) => holdsRepeats(game, normalized));
@@ -63,7 +63,7 @@ const selectHeld = statement<{ wallet: string; count: number }>(
   `select wallet, count(*)::int as count from scores where status = 'held' and wallet = any($1::text[]) group by wallet`,
 );
 
-/** Counts the held scores of wallets, in all games. @returns the counts by wallet, without those that are 0 */
+/** Counts the held scores of wallets, in all games. @returns the counts by wallet; a count of 0 is left out */
 export async function countHeldScores(tx: Tx, wallets: readonly string[]): Promise<Map<string, number>> {
   return new Map((await tx.query(selectHeld, [wallets])).map(({ wallet, count }) => [wallet, count]));
 }

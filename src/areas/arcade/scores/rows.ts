@@ -111,10 +111,10 @@ export async function readEarlier(tx: Tx, submissions: readonly Submission[]): P
   const plays = submissions.flatMap((s) => (s.playId === null ? [] : [s.playId]));
   const keyed = submissions.filter((s) => s.idempotencyKey !== null);
   const keys = [keyed.map((s) => s.wallet), keyed.map((s) => s.idempotencyKey)];
-  const [recent = [], ...older] = byAge(plays, (id) => id);
+  const [first = [], ...rest] = byAge(plays, (id) => id);
   const rows = await Promise.all([
-    tx.query(findEarlier, [ids, ...rangeOf(ids), recent, ...rangeOf(recent), ...keys]),
-    ...older.map((old) => tx.query(findEarlier, [[], null, null, old, ...rangeOf(old), [], []])),
+    tx.query(findEarlier, [ids, ...rangeOf(ids), first, ...rangeOf(first), ...keys]),
+    ...rest.map((older) => tx.query(findEarlier, [[], null, null, older, ...rangeOf(older), [], []])),
   ]);
   const found = [...new Set(rows.flat().map(({ id }) => id))];
   return found.length === 0 ? [] : await tx.query(selectScores, [found, ...rangeOf(found)]);

@@ -1,4 +1,4 @@
-/** How much one run and one step of it may do. */
+/** The limits of a run, and of a step of a run. */
 export interface Limits {
   /** Maximum duration of a run, ms. The next run continues. */
   readonly runMs: number;
