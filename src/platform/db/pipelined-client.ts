@@ -52,6 +52,12 @@ export class PipelinedClient extends pg.Client {
     };
   }
 
+  /** Closes the connection and returns the client to its pool, because Kysely never releases a client whose transaction could not begin. */
+  #giveUp(): void {
+    this.hold()();
+    this.connection.stream.destroy();
+  }
+
   #endAfterTimeout(error: unknown): void {
     if (Error.isError(error) && error.message === 'Query read timeout') this.fail('08006', error.message);
   }
@@ -83,9 +89,13 @@ export class PipelinedClient extends pg.Client {
     const result = (super.query as (...all: any[]) => any).apply(this, args);
     // The server is still busy with the query, so the connection is of no use. A commit that waits for a standby ends in no other way.
     if (result instanceof Promise) result.catch((error: unknown) => this.#endAfterTimeout(error));
+    if (result instanceof Promise && isBegin(text)) result.catch(() => this.#giveUp());
     return result;
   }
 }
+
+/** Returns whether a query is one of those with which Kysely begins a transaction. */
+const isBegin = (query: unknown): boolean => typeof query === 'string' && /^(begin|start transaction)\b/.test(query);
 
 /**
  * The routine of PostgreSQL that warns about a commit that no standby has confirmed, because the wait for synchronous replication was cancelled.

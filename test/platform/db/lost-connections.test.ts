@@ -34,3 +34,13 @@ test('nor do connections lost while they commit', async () => {
   const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
   expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
 });
+
+test('nor do connections lost before their transaction begins', async () => {
+  const pool = await kit.app.orm.em.getConnection().getNativeClient();
+  const lose = (client: { connection?: { stream: { destroy(): void } } }) => void client.connection?.stream.destroy();
+  pool.on('acquire', lose);
+  for (let i = 0; i < 8; i++) await expect(kit.app.tx((tx) => tx.query(one))).rejects.toThrow();
+  pool.off('acquire', lose);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
+  expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
+});
