@@ -4,6 +4,7 @@ import { createPayments, readPayment } from '#areas/payouts';
 import { checkOpening } from '#areas/rewards/claims/token-accounts.ts';
 import { newId } from '#lib/ids.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { FetchedAccount } from '#platform/solana/primitives.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { NEW_ID } from '#test/support/database.ts';
@@ -118,6 +119,31 @@ test('a token account that the wallet closed is not opened again by the next cla
   expect((await requestClaim(player, second)).status).toBe(200);
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(MINIMUM);
   expect(await spent()).toBe(before);
+});
+
+test('a claim waits while one RPC node shows no token account or a frozen one, and the other node shows one that can receive the reward', async () => {
+  const player = await newClaimant(t, { tokenAccount: false });
+  const epochs = await Promise.all([211, 212].map((epoch) => openEpoch(t, epoch, [[player.wallet, MINIMUM]])));
+  const [first, second] = epochs as [TestEpoch, TestEpoch];
+  expect((await requestClaim(player, first)).status).toBe(200);
+  await untilClaim(t, 211, 0, 'claimed');
+  const address = tokenAccountOf(t, player.wallet).toBase58();
+  const node = t.workerApp?.chain.node;
+  if (!node) throw new Error('the test needs a worker');
+  const read = node.accounts.bind(node);
+  const frozen = (data: Buffer) => Buffer.concat([data.subarray(0, 108), Buffer.of(2), data.subarray(109)]);
+  const states: ((account: FetchedAccount) => FetchedAccount)[] = [() => null, (account) => account && { ...account, data: frozen(account.data) }];
+  for (const shown of states) {
+    node.accounts = async (addresses, ...rest) => {
+      const { slot, accounts } = await read(addresses, ...rest);
+      return { slot, accounts: accounts.map((account, i) => (addresses[i]?.toBase58() === address ? shown(account) : account)) };
+    };
+    const answer = await player.fetch('/api/rewards/claim', { json: claimBody(second, player.wallet), headers: { Prefer: 'wait=1' } });
+    expect(answer.status).toBe(202);
+    expect(await storedClaims(t, 212)).toMatchObject([{ state: 'queued', reason: null }]);
+  }
+  node.accounts = read;
+  await untilClaim(t, 212, 0, 'claimed');
 });
 
 test('a token account that a claim opened and the wallet closed is not opened again by a payment', async () => {

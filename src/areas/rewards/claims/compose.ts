@@ -14,7 +14,14 @@ import {
   pageOf,
 } from '#platform/solana/distributor/index.ts';
 import { type Address, type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
-import { type ComposeOutcome, type Spend, TOKEN_ACCOUNTS, type TransactionDraft } from '#platform/solana/submission/index.ts';
+import {
+  askSecond,
+  type ChainError,
+  type ComposeOutcome,
+  type Spend,
+  TOKEN_ACCOUNTS,
+  type TransactionDraft,
+} from '#platform/solana/submission/index.ts';
 import { SYSTEM_PROGRAM } from '#platform/solana/system-program.ts';
 import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, TOKEN_ACCOUNT_BYTES } from '#platform/solana/tokens.ts';
 import { readAccounts, rentOf } from '../chain/accounts.ts';
@@ -63,7 +70,7 @@ const readClaim = async (app: App, id: string): Promise<ClaimToCompose | undefin
 const PROGRAM_RETRY_MS = 30_000;
 
 const wait = (reason: string, ms = RETRY_MS): ComposeOutcome => ({ do: 'wait', ms, reason });
-const failed = (name: string, message: string): ComposeOutcome => ({ do: 'fail', error: { name, message, instruction: null, code: null } });
+const errorOf = (name: string, message: string): ChainError => ({ name, message, instruction: null, code: null });
 
 /**
  * Builds the transaction of a claim. If there is no transaction to sign, returns the next step of the claim instead: the claim waits, fails, is
@@ -82,14 +89,14 @@ export async function compose(app: App, subject: string): Promise<TransactionDra
   const account = decodeEpoch(addresses.program, epochAccount);
   if (isBitSet(addresses, pageAccount, claim.index)) return await alreadyClaimed(app, claim, addresses, pageKey);
   if (claim.settled) return { do: 'fail', error: SETTLED_ERROR };
-  if (claim.relayEnded) return failed('Expired', EXPIRED);
+  if (claim.relayEnded) return { do: 'fail', error: errorOf('Expired', EXPIRED) };
   if (!account) return wait('the RPC node does not have the account of the epoch yet');
   if (account.state !== 'open') return await epochEnded(app, addresses);
   // Another program could take the SOL of the fee payer, which signs the claim. A final program cannot have changed since
   // the epoch was opened. An unexpected upgrade authority stops no claim, but the check logs it.
   const { isOurs, isFinal, problem } = await checkDistributor(app, addresses.program);
   if (!isOurs && !isFinal) return wait(problem ?? 'the program on the chain is not the distributor', PROGRAM_RETRY_MS);
-  return await draft(app, claim, addresses, { wallet, account, pageAccount, tokenAccount });
+  return await draft(app, claim, addresses, { wallet, account, pageAccount, destination, tokenAccount });
 }
 
 /** Returns whether the account of a bitmap page shows that a leaf is claimed. */
@@ -127,6 +134,8 @@ interface ClaimAccounts {
   readonly wallet: Address;
   readonly account: EpochAccount;
   readonly pageAccount: FetchedAccount;
+  /** Address of the wallet's token account. */
+  readonly destination: Address;
   readonly tokenAccount: FetchedAccount;
 }
 
@@ -134,20 +143,20 @@ async function draft(
   app: App,
   claim: ClaimToCompose,
   addresses: EpochAddresses,
-  { wallet, account, pageAccount, tokenAccount }: ClaimAccounts,
+  { wallet, account, pageAccount, destination, tokenAccount }: ClaimAccounts,
 ): Promise<TransactionDraft | ComposeOutcome> {
   const payer = app.chain.key('feePayer').publicKey;
   const mint = addresses.mint.toBase58();
   const amount = BigInt(claim.amount);
   const spends: Spend[] = [];
 
-  const held = decodeTokenAccount(tokenAccount);
-  const opens = held === null && isVacant(tokenAccount);
-  if (held && !held.owner.equals(wallet)) return failed('BadDestination', 'the token account of the wallet has another owner');
-  if (held?.frozen) return failed('DestinationFrozen', 'the token account of the wallet is frozen');
+  const opens = decodeTokenAccount(tokenAccount) === null && isVacant(tokenAccount);
+  const problem = destinationProblem(tokenAccount, wallet);
+  if (problem) return await failIfFinal(app, destination, (shown) => destinationProblem(shown, wallet)?.name === problem.name, problem);
   if (opens) {
     const rent = await rentOf(app, TOKEN_ACCOUNT_BYTES);
     const instead = await checkOpening(app, { id: claim.id, wallet: claim.wallet, amount }, mint, rent);
+    if (instead?.do === 'fail') return await failIfFinal(app, destination, isVacant, instead.error);
     if (instead) return instead;
     spends.push({ asset: 'sol', amount: rent }, { asset: TOKEN_ACCOUNTS, amount: rent });
   }
@@ -167,6 +176,32 @@ async function draft(
     ],
     spends,
   };
+}
+
+/** Returns the error of a token account that cannot receive a claim; null for an account that can, and for a missing one. */
+function destinationProblem(tokenAccount: FetchedAccount, wallet: Address): ChainError | null {
+  const held = decodeTokenAccount(tokenAccount);
+  if (held && !held.owner.equals(wallet)) return errorOf('BadDestination', 'the token account of the wallet has another owner');
+  return held?.frozen ? errorOf('DestinationFrozen', 'the token account of the wallet is frozen') : null;
+}
+
+/**
+ * Fails a claim because of its token account if both RPC nodes show the state of the account as finalized. Otherwise the claim waits, because a node that
+ * lags or is on a fork shows an old state.
+ * @param isShown returns whether the account that a node shows causes the error
+ */
+async function failIfFinal(
+  app: App,
+  destination: Address,
+  isShown: (account: FetchedAccount) => boolean,
+  error: ChainError,
+): Promise<ComposeOutcome> {
+  const { accounts } = await readAccounts(app, 'finalized', [destination], CLAIM.priority);
+  if (!isShown(accounts[0] ?? null)) return wait('the state of the token account is not finalized yet');
+  if (app.chain.second === null) return { do: 'fail', error };
+  const second = await askSecond(app, (node) => node.accounts([destination], 'finalized'));
+  const agrees = second !== null && isShown(second.accounts[0] ?? null);
+  return agrees ? { do: 'fail', error } : wait('the second RPC node does not show the same token account');
 }
 
 /**

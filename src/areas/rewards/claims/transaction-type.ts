@@ -69,10 +69,11 @@ export const claim: TransactionType = {
   async simulationFailed(_app, _subject, error): Promise<ComposeOutcome | undefined> {
     const known = programError(error);
     if (!known) return undefined;
-    const reason = REASONS[known.name];
-    if (reason !== undefined) return { do: 'fail', error: { ...error, name: known.name, message: reason } };
-    // The next call of `compose` finds out whether the claim, or the end of the epoch, is finalized.
-    if (known.name === 'AlreadyClaimed' || known.name === 'NotOpen') return { do: 'wait', ms: RETRY_MS, reason: known.message };
+    if (known.name === 'Expired') return { do: 'fail', error: { ...error, name: known.name, message: EXPIRED } };
+    // The next call of `compose` finds out whether the claim, the end of the epoch or the state of the token account is finalized.
+    if (known.name in REASONS || known.name === 'AlreadyClaimed' || known.name === 'NotOpen') {
+      return { do: 'wait', ms: RETRY_MS, reason: known.message };
+    }
     return undefined;
   },
   async signed(tx, attempts) {
