@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import type { Config } from '#config';
 import { batching } from '#lib/concurrency/batching.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { isoInstant, queryBuilder, run } from '#platform/db/query-builder.ts';
-import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
+import { queryBuilder, run } from '#platform/db/query-builder.ts';
+import { milliseconds, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { SessionsTable } from './entities.ts';
 import { cacheUnlessEnded, ENDED, ENDING, readCached } from './session-cache.ts';
@@ -56,49 +55,17 @@ const extendSessions = statement<SessionRecord & { key: Buffer }>(
    where s.key = due.key returning s.key, ${COLUMNS}`,
 );
 
+// Locks the rows in the order of `extend_sessions`, so that the two statements do not deadlock.
+const deleteSessions = statement(
+  'delete_sessions',
+  `with ended as materialized (select key from sessions where key = any($1::bytea[]) order by key for update)
+   delete from sessions s using ended where s.key = ended.key`,
+);
+
 const build = queryBuilder([SessionsTable]);
 
 /** Returns the Redis channel on which the keys of ended sessions are published, separated by spaces, so that every process ends their connections. */
 export const endedSessionsChannel = (config: Config): string => `${config.redis.prefix}:sessions:ended`;
-
-/** A session as its wallet sees it. */
-interface ListedSession {
-  /** Key of the session, hex. */
-  readonly id: string;
-  readonly createdAt: string;
-  readonly lastExtendedAt: string;
-  readonly expiresAt: string;
-  readonly transport: Transport;
-  readonly origin: string | null;
-}
-
-/** Returns the id of a session that its wallet sees: its key, in hex. */
-export const listedIdOf = (key: string): string => bytesOfKey(key).toString('hex');
-
-/** Reads a page of the valid sessions of a wallet, newest first, and the number of all of them. */
-export async function listSessions(
-  db: Queryable,
-  wallet: string,
-  limit: number,
-  offset: number,
-): Promise<{ sessions: ListedSession[]; total: number }> {
-  const valid = build.selectFrom('sessions').where('wallet', '=', wallet).where('expires_at', '>', sql<string>`(select app_now())`);
-  const page = valid
-    .select([
-      sql<string>`encode(key, 'hex')`.as('id'),
-      isoInstant('created_at').as('createdAt'),
-      isoInstant('extended_at').as('lastExtendedAt'),
-      isoInstant('expires_at').as('expiresAt'),
-      'transport',
-      'origin',
-    ])
-    .orderBy('created_at', 'desc')
-    .orderBy('key')
-    .limit(limit)
-    .offset(offset);
-  const [sessions, [count]] = await Promise.all([run(db, page), run(db, valid.select(sql<number>`count(*)::int`.as('n')))]);
-  return { sessions, total: count?.n ?? 0 };
-}
 
 /**
  * Creates a session for a wallet. The returned id is secret: only the session cookie or the response with the token may contain it.
@@ -261,7 +228,7 @@ export class SessionStore {
       .catch((err: unknown) =>
         log.debug({ err }, 'the end of sessions could not be published; processes find it at their next check of open connections'),
       );
-    await this.#app.tx((tx) => run(tx, build.deleteFrom('sessions').where('key', 'in', keys.map(bytesOfKey))));
+    await this.#app.tx((tx) => tx.query(deleteSessions, [keys.map(bytesOfKey)]));
     // Waits for the marks: after a failover that lost the first marks, a process may have cached a session before its row was deleted.
     await Promise.all(
       keys.map(async (key) => {
