@@ -12,6 +12,7 @@ import { runReplay } from '#lib/replay/run.ts';
 import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { expectConsistent, registerGame, requestAsAdmin, submitScore, TEST_GAME } from '#test/support/areas/arcade.ts';
+import { sql } from '#test/support/areas/boards.ts';
 import { retryUntilPass } from '#test/support/areas/player.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { type SignedIn, send, signIn } from '#test/support/wallet.ts';
@@ -173,6 +174,9 @@ describe('a game with verification by replay', () => {
     await t.clock.set(new Date(t.clock.now().getTime() + 90 * 86_400_000));
     await t.app.tx((tx) => purgeReplays(tx, 90));
     expect(await left()).toEqual([200, 404]);
+    // The mark takes the kept replay out of the index that the next deletions read.
+    const marked = await sql(t.app, 'select kept from score_replays where score_id = any($1::uuid[])', [scores]);
+    expect(marked).toEqual([{ kept: true }]);
   });
 });
 

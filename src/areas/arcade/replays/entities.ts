@@ -1,5 +1,5 @@
 import { defineEntity } from '@mikro-orm/core';
-import { bytes, byteText, checks, index, integer, reference, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
+import { boolean, bytes, byteText, checks, index, integer, reference, text, timestamp, trigger, uuid, wallet } from '#platform/db/columns.ts';
 
 /** A row is a WebAssembly simulation that a game can name. Rows are never changed, so each replay can be checked with the module of its play. */
 export const SimulationsTable = defineEntity({
@@ -50,8 +50,10 @@ export const ScoreReplaysTable = defineEntity({
     playId: uuid(),
     log: bytes(),
     at: timestamp(),
+    /** Whether the replay was old and stays for ever, because the score was a personal best. */
+    kept: boolean().default(false),
   },
-  indexes: [index('create index score_replays_at on score_replays (at)')],
+  indexes: [index('create index score_replays_at on score_replays (at) where not kept')],
 });
 
 /** A row counts the scores of a wallet on a day that differed from their replays, or whose replays broke a rule. */

@@ -43,15 +43,17 @@ export async function countReplayRefusals(tx: Tx, day: number, refused: readonly
 
 /** Maximum rows that one call deletes. */
 const MAX_BATCH_SIZE = 1_000;
+// Marks the replays that it keeps, so that the next calls do not read them again.
 const purge = statement<{ count: number }>(
   'purge_score_replays',
-  `with deleted as (
-     delete from score_replays where ctid = any(array(
-       select r.ctid from score_replays r
-       cross join lateral (select personal_best, status from scores where id = r.score_id offset 0) s
-       where r.at <= (select app_now()) - make_interval(days => $1::int) and not s.personal_best and s.status <> 'held'
-       limit ${MAX_BATCH_SIZE} for update of r skip locked)) returning 1)
-   select count(*)::int as count from deleted`,
+  `with due as materialized (
+     select r.score_id, s.personal_best from score_replays r
+     cross join lateral (select personal_best, status from scores where id = r.score_id offset 0) s
+     where not r.kept and r.at <= (select app_now()) - make_interval(days => $1::int) and s.status <> 'held'
+     limit ${MAX_BATCH_SIZE} for update of r skip locked),
+   marked as (update score_replays r set kept = true from due where r.score_id = due.score_id and due.personal_best),
+   deleted as (delete from score_replays r using due where r.score_id = due.score_id and not due.personal_best)
+   select count(*)::int as count from due`,
 );
 
 /**

@@ -46,6 +46,7 @@ import { Migration0063History } from './0063-history.ts';
 import { Migration0064StorageQuotas } from './0064-storage-quotas.ts';
 import { Migration0066QuickClock } from './0066-quick-clock.ts';
 import { Migration0067NewPartitions } from './0067-new-partitions.ts';
+import { Migration0068KeptReplays } from './0068-kept-replays.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -100,4 +101,5 @@ export const migrations = [
   { name: '0064-storage-quotas', class: Migration0064StorageQuotas },
   { name: '0066-quick-clock', class: Migration0066QuickClock },
   { name: '0067-new-partitions', class: Migration0067NewPartitions },
+  { name: '0068-kept-replays', class: Migration0068KeptReplays },
 ];
