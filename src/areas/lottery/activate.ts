@@ -69,7 +69,7 @@ async function requireFunds(
     const obligations = await readObligations(app, tx, currency, marker);
     const free = holdings[currency] - obligations;
     if (free < needed) {
-      const available = free < 0n ? 0n : free;
+      const available = free > 0n ? free : 0n;
       throw fail(409, `the prizes need ${needed} base units of ${currency}; the treasury has ${available} base units that are not reserved or owed`);
     }
   }

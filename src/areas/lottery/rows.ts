@@ -118,7 +118,7 @@ const readClock = statement<{ now: number }>('read_clock_ms', 'select floor(extr
 
 /** Reads the database's clock, ms since 1970. */
 export async function readDatabaseClock(db: Queryable): Promise<number> {
-  const now = (await db.query(readClock))[0]?.now;
-  if (now === undefined) throw new Error('the database returned no time');
-  return now;
+  const [row] = await db.query(readClock);
+  if (!row) throw new Error('the database returned no time');
+  return row.now;
 }

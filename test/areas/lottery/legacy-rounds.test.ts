@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readDraws } from '#areas/lottery/draws/account.ts';
+import { openRound as openIn } from '#areas/lottery/legacy/open.ts';
 import { getRound, postFinalize, postRound, postTicket } from '#areas/lottery/legacy/routes.ts';
 import { parametersHash, RoundParameters } from '#lib/draw/parameters.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -70,6 +72,29 @@ test('terms outside their bounds are refused with 400', async () => {
   expect(await refusal(by, { ticketPrice: '1', closesAt: inMs(t, -1_000) })).toEqual(soon);
   expect(await refusal(by, { ticketPrice: '1', closesAt: inMs(t, 31 * 86_400_000) })).toEqual(soon);
   expect((await send(t, '/round', { json: { ticketPrice: '1' } })).status).toBe(401);
+});
+
+test('a round can close in a millisecond or in exactly 30 days, and neither now nor later than in 30 days', async () => {
+  const draws = await readDraws(t.app);
+  const now = t.clock.now().getTime();
+  /** Opens a round at the time `now`. @returns its duration, or the error */
+  const openFor = async (ms: number) => {
+    const opened = t.app.tx(async (tx) => {
+      const query: typeof tx.query = async (statement, values) => {
+        const rows = await tx.query(statement, values);
+        return statement.name === 'read_opened_legacy_rounds' ? rows.map((row) => ({ ...row, now })) : rows;
+      };
+      const terms = { ticketPrice: '0', closesAt: new Date(now + ms).toISOString(), entryRules: {} };
+      return await openIn(t.app, { ...tx, query }, draws, player.wallet, terms);
+    });
+    return await opened.then(
+      ({ closesAt }) => Date.parse(closesAt ?? '') - now,
+      ({ message }: Error) => message,
+    );
+  };
+  const refused = 'closesAt must be in the future and at most 30 days ahead';
+  const days = 30 * 86_400_000;
+  expect([await openFor(0), await openFor(1), await openFor(days), await openFor(days + 1)]).toEqual([refused, 1, days, refused]);
 });
 
 test('repeated requests with the same Idempotency-Key open one round', async () => {

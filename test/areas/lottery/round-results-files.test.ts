@@ -2,6 +2,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import bs58 from 'bs58';
 import { z } from 'zod';
+import { entriesFileId, storeEntriesFile } from '#areas/lottery/entries-file.ts';
 import { receiptOf } from '#areas/lottery/receipts.ts';
 import { EntryView, KeysView } from '#areas/lottery/results-schemas.ts';
 import { canonicalize } from '#lib/canonical.ts';
@@ -110,6 +111,19 @@ test('the audit is available when the entries are frozen and equals the recomput
     const early = await get(state, 'audit');
     expect([early.status, await errorOf(early)]).toEqual([404, expect.stringContaining(`is ${state}; it has an audit when its`)]);
   }
+});
+
+test('the audit and the entries of a round with more entries than one query reads are complete, and so is the stored file of its entries', async () => {
+  const parameters = chatParameters({ round: uuidOf('large') });
+  const { id, audit, entries } = await storeRound(t.app, parameters, entriesOf(parameters, 4_100, 20, random));
+  rounds.set('large', { ...round('finalized'), id });
+  expect(await (await get('large', 'audit')).json()).toEqual({ ...audit, entryHashes: entries.map((entry) => entryLeaf(id, entry)) });
+  const text = entries.map((entry) => `${entryLine(entry)}\n`).join('');
+  expect(await (await get('large', 'entries?format=ndjson')).text()).toBe(text);
+  const root = audit.entries.root ?? '';
+  await storeEntriesFile(t.app, id, root);
+  const stored = await t.app.storage.open(entriesFileId(root), { start: 0, end: Buffer.byteLength(text) - 1 });
+  expect(Buffer.concat(await Array.fromAsync(stored)).toString()).toBe(text);
 });
 
 test('the ETag of a file changes with the round’s state', async () => {

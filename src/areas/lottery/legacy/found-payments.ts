@@ -21,7 +21,7 @@ const selectWatched = statement<{ treasury: string; mint: string; since: number 
   'select_rounds_with_paid_tickets',
   `select parameters->>'treasury' as treasury, parameters->>'mint' as mint, (extract(epoch from min(opens_at)) * 1000)::float8 as since
    from rounds where kind = 'legacy' and ticket_price > 0 and created_at > (select app_now()) - interval '32 days'
-     and (closed_at is null or closed_at > (select app_now()) - interval '1 day') group by 1, 2 order by 1, 2`,
+     and (closed_at is null or closed_at > (select app_now()) - interval '1 day') group by 1, 2`,
 );
 
 interface LeasedPayment {

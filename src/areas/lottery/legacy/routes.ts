@@ -110,7 +110,7 @@ export const postTicket = route({
     // The requests of a wallet share one lock.
     const requested = await inTurn(app, `ticket ${wallet}`, () => once(request));
     const ticket = await waitForDecision(app, requested.body.ticketId, preferredWaitMs(ctx, WAIT_MS));
-    if (!ticket) throw fail(404, 'the ticket does not exist');
+    if (!ticket) throw new Error(`ticket ${requested.body.ticketId} was requested but cannot be read`);
     const refusal = refusalError(ticket);
     if (refusal) throw refusal;
     const location = { Location: locationOf(ticket) };
@@ -153,7 +153,7 @@ export const postFinalize = route({
       return reply(202, null);
     });
     const row = await readRound(app.db, params.id, 'legacy');
-    if (!row) throw fail(404, 'the round does not exist');
+    if (!row) throw new Error(`round ${params.id} was closed but cannot be read`);
     if (row.state === 'finalized' || row.state === 'void') return reply(200, await readResult(app, row));
     return reply(202, await presentLegacyRound(app.db, row), { Location: `/round/${row.id}` });
   },

@@ -4,23 +4,20 @@ const MAX_WEIGHT = 280;
 const LINK_WEIGHT = 23;
 
 /**
- * Ranges of code points that have weight 1: Latin, neighbouring scripts, punctuation. Any other character has weight 2. An emoji of several
+ * Ranges of characters that have weight 1: Latin, neighbouring scripts, punctuation. Any other character has weight 2. An emoji of several
  * characters has weight 2 in total.
  */
 const LIGHT = [
-  [0x0000, 0x10ff],
-  [0x2000, 0x200d],
-  [0x2010, 0x201f],
-  [0x2032, 0x2037],
+  ['\u0000', '\u10ff'],
+  ['\u2000', '\u200d'],
+  ['\u2010', '\u201f'],
+  ['\u2032', '\u2037'],
 ] as const;
 const WITH_SCHEME = /https?:\/\/\S+/giu;
 /** Matches names with a dot. X may count such a name as a link or as text, so the greater of the two weights is used. */
 const BARE_LINK = /[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+\S*/giu;
 
-function weightOfCharacter(character: string): number {
-  const point = character.codePointAt(0) ?? 0;
-  return LIGHT.some(([first, last]) => point >= first && point <= last) ? 1 : 2;
-}
+const weightOfCharacter = (character: string): number => (LIGHT.some(([first, last]) => character >= first && character <= last) ? 1 : 2);
 const count = (text: string): number => [...text].reduce((sum, character) => sum + weightOfCharacter(character), 0);
 
 /**

@@ -166,6 +166,7 @@ test('a self-exclusion refuses paid tickets until its end, can be prolonged, and
   const later = new Date(Date.parse(first.until ?? '') + DAY_MS).toISOString();
   const { body: prolonged } = await clientOf(t, player).ok(postExclusion, { body: { until: later } });
   expect(prolonged).toEqual({ excluded: true, since: first.since, until: later });
+  expect((await clientOf(t, player).ok(postExclusion, { body: { until: later } })).body).toEqual(prolonged);
   expect(await errorOf(await player.fetch('/me/exclusion', { json: { until: first.until } }))).toEqual([
     ...[409, `until must not be before ${later}, because an exclusion can only be prolonged`],
   ]);

@@ -106,6 +106,29 @@ test('fifty concurrent requests for a card share one rendering, and later reques
   expect(rendered).toHaveLength(1);
 });
 
+test('the card of an open round is rendered once for requests within 15 seconds, and 64 cards are kept, those that were requested last', async () => {
+  const rendered: string[] = [];
+  const readFrom = cardCache(t.app, async (cards) => {
+    rendered.push(...cards.map(({ link }) => link));
+    return cards.map(() => Buffer.from('a picture'));
+  });
+  const open = await showRound(t.app, { state: 'active' });
+  await readFrom(open);
+  await readFrom(open);
+  expect(rendered).toHaveLength(1);
+  const others = await Promise.all(Array.from({ length: 63 }, () => showRound(t.app, DRAWN)));
+  for (const id of others) await readFrom(id);
+  await readFrom(open);
+  expect(rendered).toHaveLength(64);
+  // The 65th card takes the place of the card that was requested first of the others.
+  await readFrom(await showRound(t.app, DRAWN));
+  for (const id of [open, ...others.slice(1)]) await readFrom(id);
+  expect(rendered).toHaveLength(65);
+  await readFrom(others[0] ?? '');
+  expect(rendered).toHaveLength(66);
+  await endActive();
+});
+
 test('a round gets a new card when its state changes', async () => {
   const id = await showRound(t.app, { state: 'active' });
   const before = (await cardAt(id)).headers.get('ETag');
@@ -190,6 +213,9 @@ test('text is shortened by its width and wrapped between words', () => {
   const lines = wrap(long, style, 500, 2);
   expect(lines).toHaveLength(2);
   for (const line of lines) expect(widthOf(line, style)).toBeLessThanOrEqual(500);
+  // A line is not broken at a space in its first third, because the line would be too short.
+  const atSpace = (text: string) => wrap(text, style, widthOf('abcdefghi…', style) + 4, 2)[0];
+  expect(['abc defghijklmno', 'abcd efghijklmno'].map(atSpace)).toEqual(['abc defgh', 'abcd']);
   expect(wrap('W'.repeat(120), style, 500, 2).every((line) => widthOf(line, style) <= 500)).toBe(true);
 });
 

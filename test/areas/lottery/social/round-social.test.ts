@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { getCard, getLatest, getPost, getRound } from '#areas/lottery/social/routes.ts';
+import { readDecimals } from '#areas/lottery/social/units.ts';
 import { shortenToWeight, weightOf } from '#areas/lottery/social/weight.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { startRoundsTest } from '#test/support/areas/rounds.ts';
@@ -143,6 +144,7 @@ test('the weight of a text follows the rules of X: links 23, CJK and emoji 2, ot
   expect(weightOf('👩‍👩‍👧‍👦')).toBe(2);
   expect(weightOf('🇩🇪')).toBe(2);
   expect(weightOf('…')).toBe(2);
+  expect(['\n', '\u10ff\u2000\u200d\u2010\u201f\u2032\u2037', '\u1100\u1fff\u200e\u200f\u2020\u2031\u2038'].map(weightOf)).toEqual([1, 7, 14]);
   expect(weightOf('e\u0301')).toBe(1);
   expect(weightOf('see https://coinop.example/social/round/0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a')).toBe(4 + 23);
   expect(weightOf('a.io b')).toBe(23 + 2);
@@ -167,4 +169,13 @@ test('an unchanged summary is answered with 304', async () => {
   const first = await send(t, `/social/round/${id}`);
   const again = await send(t, `/social/round/${id}`, { headers: { 'If-None-Match': first.headers.get('ETag') ?? '' } });
   expect([first.status, again.status]).toEqual([200, 304]);
+});
+
+test('while the RPC node does not answer, the decimals of prizes that were read four weeks ago are used', async () => {
+  const decimals = await readDecimals(t.app);
+  expect(decimals).toEqual({ reward: 6, usdc: 6 });
+  await t.clock.set(new Date(Date.now() + 28 * 86_400_000));
+  const fault = await t.chain.control.fault({ kind: 'fail', methods: ['getAccountInfo'] });
+  expect(await readDecimals(t.app)).toEqual(decimals);
+  expect(await fault.hits()).toBeGreaterThan(0);
 });

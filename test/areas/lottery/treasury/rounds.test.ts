@@ -136,3 +136,14 @@ test('a reward epoch cannot use reserved or owed tokens, and a round cannot use 
   await retryUntilPass(async () => expect(await free('reward')).toBeLessThanOrEqual(10n));
   expect((await start((await roundOf([11n, 'reward'])).id))[0]).toBe(409);
 });
+
+test('a refused start names the free balance, which is 0 while the treasury owes more than it holds', async () => {
+  const { id } = await roundOf([2n, 'usdc']);
+  const refused = (available: bigint) => [
+    ...[409, `the prizes need 2 base units of usdc; the treasury has ${available} base units that are not reserved or owed`],
+  ];
+  await debt((await free('usdc')) - 1n);
+  expect(await start(id)).toEqual(refused(1n));
+  await debt(5n);
+  expect(await start(id)).toEqual(refused(0n));
+});
