@@ -1,18 +1,20 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { readObligations, readOutflowMarker } from '#areas/lottery';
 import { createPayments } from '#areas/payouts';
+import { candidateAddresses } from '#areas/rewards/chain/candidates.ts';
 import { epochClose, epochPageClose, pageSubject } from '#areas/rewards/chain/end.ts';
 import { epochRoot } from '#areas/rewards/chain/root.ts';
 import { epochSettle } from '#areas/rewards/chain/settle.ts';
+import { compose as composeClaim } from '#areas/rewards/claims/compose.ts';
 import type { App } from '#platform/app.ts';
 import { programDataAddress, UPGRADEABLE_LOADER } from '#platform/solana/deployed-program.ts';
-import { decodeEpoch, readDistributor } from '#platform/solana/distributor/index.ts';
-import { type FetchedAccount, parseAddress } from '#platform/solana/primitives.ts';
+import { decodeEpoch, EPOCH_BYTES, readDistributor } from '#platform/solana/distributor/index.ts';
+import { type FetchedAccount, newSigner, parseAddress } from '#platform/solana/primitives.ts';
 import { signAndSend, submit, type TransactionType } from '#platform/solana/submission/index.ts';
-import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
+import { associatedTokenAddress, createAssociatedTokenAccount, decodeTokenAccount, TOKEN_ACCOUNT_BYTES } from '#platform/solana/tokens.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { expectToWait } from '#test/support/locks.ts';
-import { accountOf, insertComputedEpoch, type RewardsTest, startRewardsTest } from '#test/support/solana/claims.ts';
+import { accountOf, insertComputedEpoch, newStranger, type RewardsTest, sendAs, startRewardsTest } from '#test/support/solana/claims.ts';
 import { runOnce, runUntil } from '#test/support/solana/submission.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
@@ -129,6 +131,76 @@ test('the database stores the expiry that an epoch has on the chain, also when t
   ]);
   expect(await expiryOf(701)).toBe(onChain);
   expect(await expiryOf(702)).toBe(other);
+});
+
+test('the addresses of an epoch follow from the key of this process, or, without the key, from the one that the database records', async () => {
+  const authorityOf = async (app: App) => (await candidateAddresses(app, [706])).get(706)?.map(({ authority }) => authority.toBase58());
+  const own = t.chain.keys.epochAuthority.publicKey.toBase58();
+  const recorded = createWallet().address;
+  const [record] = await sql<{ keys: object }>(t.app, 'select keys from chain_record');
+  await sql(t.app, `update chain_record set keys = jsonb_build_object('epochAuthority', $1::text)`, [recorded]);
+  const { chain } = t.app.config;
+  const withoutKey = { ...t.app, config: { ...t.app.config, chain: { ...chain, secrets: { ...chain.secrets, epochAuthority: null } } } };
+  expect([await authorityOf(t.app), await authorityOf(withoutKey)]).toEqual([[own], [recorded]]);
+  await sql(t.app, 'update chain_record set keys = $1::jsonb', [record && JSON.stringify(record.keys)]);
+});
+
+test('the rent of the vault counts for a root only while the vault does not exist', async () => {
+  const [epochRent, vaultRent] = await Promise.all(
+    [EPOCH_BYTES, TOKEN_ACCOUNT_BYTES].map(async (bytes) => BigInt(await t.chain.connection.getMinimumBalanceForRentExemption(bytes))),
+  );
+  await insertEpoch(706, 10n);
+  const rentOf = async () => {
+    const draft = await epochRoot.compose(t.app, '706');
+    return draft.do === 'sign' ? draft.spends?.find(({ asset }) => asset === 'sol')?.amount : draft;
+  };
+  expect(await rentOf()).toBe((epochRent ?? 0n) + (vaultRent ?? 0n));
+  const stranger = await newStranger(t);
+  await sendAs(t, stranger, [createAssociatedTokenAccount(stranger.publicKey, accountOf(t, 706), t.chain.keys.rewardMint.publicKey)]);
+  expect(await rentOf()).toBe(epochRent);
+});
+
+test('a root is not composed again when another process has stored that its epoch is open', async () => {
+  await sql(t.app, 'update epoch_accounts set opened_at = app_now() where epoch = 706');
+  await expect(epochRoot.compose(t.app, '706')).rejects.toMatchObject({ status: 409, message: 'epoch 706 is open on the chain already' });
+});
+
+test('an epoch that only another key can settle is left to an operator', async () => {
+  await insertEpoch(707, 10n);
+  await commit(707);
+  await sql(t.app, 'update epochs set settle_requested_at = app_now(), settle_after_height = 1 where epoch = 707');
+  const other = newSigner();
+  const rotated: App = { ...t.app, chain: Object.create(t.app.chain, { key: { value: () => other } }) };
+  const authority = t.chain.keys.epochAuthority.publicKey.toBase58();
+  expect(await epochSettle.compose(rotated, '707')).toEqual({
+    do: 'manual',
+    reason: `only the key ${authority} can settle this epoch, but epochAuthority is another key`,
+  });
+  expect(await epochSettle.compose(t.app, '707')).toMatchObject({ do: 'sign', signers: ['epochAuthority'] });
+});
+
+test('a claim of an epoch whose settlement is requested fails', async () => {
+  const rows = await sql<{ id: string }>(
+    t.app,
+    `insert into claims (epoch, index, wallet, amount, state, proof) select epoch, index, wallet, amount, 'queued', '' from reward_leaves where epoch = 707
+     returning id::text`,
+  );
+  expect(await composeClaim(t.app, rows[0]?.id ?? '')).toMatchObject({ do: 'fail', error: { message: 'the epoch is settled off-chain' } });
+});
+
+test('a forgotten epoch is not settled while its root is in flight, or while one of the providers shows its account', async () => {
+  await insertEpoch(708, 10n);
+  await t.chain.control.pause();
+  await runOnce(t.app, new Map([[epochRoot.name, epochRoot]]), ['708']);
+  await sql(t.app, 'update epochs set settle_requested_at = app_now(), settle_after_height = 0 where epoch = 708');
+  expect(await epochSettle.compose(t.app, '708')).toMatchObject({ do: 'wait', reason: 'the root transaction of the epoch is in flight' });
+  await finalize();
+  await sql(t.app, 'delete from chain_attempts a using chain_transactions c where a.transaction_id = c.id and c.subject = $1', ['708']);
+  await sql(t.app, `update chain_transactions set state = 'failed' where kind = 'epoch-root' and subject = '708'`);
+  await sql(t.app, 'delete from epoch_accounts where epoch = 708');
+  await t.chain.control.lag(60);
+  expect(await epochSettle.compose(t.app, '708')).toMatchObject({ do: 'wait', reason: 'the root is not finalized on every RPC node yet' });
+  await t.chain.control.clear();
 });
 
 test('the treasury’s tokens are checked again when a root is signed, because a payment may have reserved them since', async () => {

@@ -235,6 +235,10 @@ test('invalid rules are refused with the name of the field', async () => {
     [{ pool: '10', cap: '5', dust: '6' }, 'cap must be at least dust'],
     [{ pool: '10', expiryDays: 1 }, 'expiryDays must be at least 2'],
     [{ pool: '10', expiryDays: 400 }, 'expiryDays must be at most 399'],
+    [{ pool: '10', minPlayDays: -1 }, 'minPlayDays must be at least 0'],
+    [{ pool: '10', minPlayDays: 31 }, 'minPlayDays must be at most 30'],
+    [{ pool: '10', minAcceptedScores: -1 }, 'minAcceptedScores must be at least 0'],
+    [{ pool: '10', minAcceptedScores: 1_000_001 }, 'minAcceptedScores must be at most 1000000'],
     [{ pool: '10', bonus: true }, 'bonus is not a known field'],
   ];
   for (const [json, error] of cases) expect(await put(json)).toEqual([400, { error }]);

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { fail, unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
@@ -51,12 +51,12 @@ export async function readUpload<T>(
   }
 }
 
-/** Decompresses the body chunk by chunk as it is read, so the size limit stops a decompression bomb early. */
+/**
+ * Decompresses the body chunk by chunk as it is read, so the size limit stops a decompression bomb early. The result fails when the body fails, also
+ * when it failed before this call.
+ */
 function decompress(body: Readable): Readable {
-  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  body.on('error', (error) => gunzip.destroy(error));
-  gunzip.on('close', () => body.unpipe(gunzip));
-  return body.pipe(gunzip);
+  return pipeline(body, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);
 }
 
 const isZlib = (error: unknown) => Error.isError(error) && 'code' in error && /^Z_/.test(String(error.code));

@@ -3,6 +3,7 @@ import { payoutsStatus } from '#areas/payouts/reconciliation/status.ts';
 import { getPayouts } from '#areas/payouts/routes/operations.ts';
 import { epochRoot } from '#areas/rewards/chain/root.ts';
 import { compose as composeClaim } from '#areas/rewards/claims/compose.ts';
+import { buildOwnClaim } from '#areas/rewards/claims/own-transaction.ts';
 import { distributorGauges } from '#areas/rewards/gauges.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
@@ -20,18 +21,20 @@ const AUTHORITY = createWallet().address;
 let t: RewardsTest;
 /** A claim of an open epoch. */
 let claim: string;
+/** Its wallet. */
+let wallet: string;
 const opened: App[] = [];
 beforeAll(async () => {
   t = await startRewardsTest({ workers: false });
-  const { address } = createWallet();
-  await openTokenAccount(t, address);
-  await insertComputedEpoch(t.app, 700, [[address, 10n]]);
-  await insertComputedEpoch(t.app, 701, [[address, 10n]]);
+  wallet = createWallet().address;
+  await openTokenAccount(t, wallet);
+  await insertComputedEpoch(t.app, 700, [[wallet, 10n]]);
+  await insertComputedEpoch(t.app, 701, [[wallet, 10n]]);
   await runUntil(t.app, epochRoot, ['700'], ['finalized']);
   const rows = await sql<{ id: string }>(
     t.app,
     `insert into claims (epoch, index, wallet, amount, state, proof) values (700, 0, $1, 10, 'queued', '') returning id::text`,
-    [address],
+    [wallet],
   );
   claim = rows[0]?.id ?? '';
 });
@@ -105,18 +108,23 @@ test('with the configured upgrade authority, epochs are opened', async () => {
   await setAuthority(null);
 });
 
-test('while the program has other bytes, claims wait too, because another program could take the SOL of the fee payer', async () => {
+test('while the program has other bytes, claims wait too, because another program could take the SOL of the fee payer or of the wallet', async () => {
   const flip = (data: Buffer) => void data.writeUInt8(data.readUInt8(2_000) ^ 1, 2_000);
   await changeProgram(flip);
   await setAuthority(createWallet().publicKey);
   const { app } = await openProcess();
   expect(await composeClaim(app, claim)).toEqual({ do: 'wait', ms: 30_000, reason: 'the program on the chain differs from distributor.so' });
+  await expect(buildOwnClaim(app, 700, wallet)).rejects.toMatchObject({
+    status: 409,
+    message: 'the program of epoch 700 on the chain is not the distributor of this service',
+  });
   expect(await epochRoot.compose(app, '701')).toMatchObject({ do: 'wait', reason: 'the program on the chain differs from distributor.so' });
   expect(await gaugeOf(app)).toEqual([1]);
   // Nobody can have changed a final program since the epoch was opened, so it is the program of an earlier release.
   await setAuthority(null);
   const final = await openProcess();
   expect(await composeClaim(final.app, claim)).toMatchObject({ do: 'sign' });
+  expect(await buildOwnClaim(final.app, 700, wallet)).toMatchObject({ amount: 10n });
   expect(await epochRoot.compose(final.app, '701')).toMatchObject({ do: 'wait' });
   await changeProgram(flip);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { computeEpoch } from '#areas/rewards';
+import { meetsGates } from '#areas/rewards/review/gates.ts';
 import { getExclusions } from '#areas/rewards/review/routes.ts';
 import { ProjectedView, RewardsConfig } from '#areas/rewards/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -59,6 +60,20 @@ test('minPlayDays excludes wallets that got points from games on fewer of the 30
   const reason = 'the wallet got points from games on fewer than 2 of the last 30 days';
   const excluded = [long, newcomer, quests, beta].sort().map((wallet) => [wallet, 'rule', reason]);
   expect(await compute(DAY)).toEqual({ paid: [regular], excluded });
+  const gates = { minPlayDays: 2, minAcceptedScores: 0 };
+  const met = await Promise.all(all.map((wallet) => meetsGates(t.app.db, wallet, DAY, gates)));
+  expect(met).toEqual(all.map((wallet) => wallet === regular));
+});
+
+test('a wallet that got no points from games on any of the 30 days is excluded with this reason', async () => {
+  await setRules(t, { minPlayDays: 1 });
+  const [player = '', quests = ''] = [randomWallet(), randomWallet()];
+  await insertPastPoints(t.app, DAY + 60, [
+    { wallet: player, points: 10 },
+    { wallet: quests, points: 10, kind: 'quest' },
+  ]);
+  const reason = 'the wallet got points from games on fewer than 1 of the last 30 days';
+  expect(await compute(DAY + 60)).toEqual({ paid: [player], excluded: [[quests, 'rule', reason]] });
 });
 
 test('minAcceptedScores excludes wallets with fewer accepted scores over all games', async () => {
@@ -83,10 +98,13 @@ test('the projection of the current day leaves out banned wallets and wallets th
   const [good = '', banned = '', newcomer = ''] = Array.from({ length: 3 }, randomWallet);
   const tally = JSON.stringify({ regular: { a: { scores: 1, points: 1 } } });
   for (const wallet of [good, banned, newcomer]) {
-    await sql(t.app, `insert into players (wallet, tally) values ($1, $2)`, [wallet, wallet === newcomer ? '{}' : tally]);
+    await sql(t.app, `insert into players (wallet, tally, banned_at) values ($1, $2, case when $3 then app_now() end)`, [
+      wallet,
+      wallet === newcomer ? '{}' : tally,
+      wallet === banned,
+    ]);
     await givePoints(t.app, { wallet, points: 10 });
   }
-  await sql(t.app, 'update players set banned_at = app_now() where wallet = $1', [banned]);
   const projected = (wallet: string) => jsonOf(send(t, `/api/rewards/wallet/${wallet}/projected`), ProjectedView);
   // The service caches the projection of the day for some seconds.
   await retryUntilPass(async () => {

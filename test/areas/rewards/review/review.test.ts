@@ -47,10 +47,14 @@ test('an operator ends the review early, and the root is submitted at once', asy
 
 test('an exclusion names only wallets with points, at most 1,000, and a reason', async () => {
   const { epoch, wallets } = await newEpoch(2);
-  const stranger = randomWallet();
-  expect(await exclude(epoch, [...wallets, stranger])).toMatchObject({
+  const [stranger, revoked] = [randomWallet(), randomWallet()];
+  await insertPastPoints(t.app, epoch, [
+    { wallet: revoked, points: 9 },
+    { wallet: revoked, points: -9 },
+  ]);
+  expect(await exclude(epoch, [...wallets, stranger, revoked])).toMatchObject({
     status: 400,
-    body: { error: `wallets must have points in epoch ${epoch}, but these have none: ${stranger}` },
+    body: { error: `wallets must have points in epoch ${epoch}, but these have none: ${stranger}, ${revoked}` },
   });
   expect((await exclude(epoch, Array.from({ length: 1_001 }, randomWallet))).status).toBe(400);
   expect((await exclude(epoch, wallets, '')).status).toBe(400);
