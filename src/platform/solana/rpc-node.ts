@@ -261,7 +261,7 @@ function isNodeFailure(error: unknown): boolean {
   // methods put their own text before this message.
   return (
     error instanceof NodeUnreachable ||
-    /(?:^|: Error: )(?:429|5\d\d) |the RPC node cannot be reached|terminated|aborted|Expected the value to satisfy|Unexpected (?:token|end)/i.test(
+    /(?:^|: Error: )(?:429|5\d\d) |the RPC node cannot be reached|terminated|aborted|Expected .+ but received|Unexpected (?:token|end)/i.test(
       error.message,
     )
   );

@@ -4,6 +4,7 @@ import { Me } from '#areas/auth/schemas.ts';
 import { Eligibility } from '#areas/wallets/schemas.ts';
 import { type Address, accountEntry, type Instruction, instruction, newSigner, type Signer } from '#platform/solana/primitives.ts';
 import { createAccount } from '#platform/solana/system-program.ts';
+import { cachedHoldings, readRecentBalance } from '#platform/solana/token-gate.ts';
 import { associatedTokenAddress, TOKEN_ACCOUNT_BYTES, TOKEN_PROGRAM, transferChecked } from '#platform/solana/tokens.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -229,6 +230,30 @@ test('with a cached balance, a play start does not wait for a slow RPC node', as
   const started = performance.now();
   expect((await play(who)).status).toBe(201);
   expect(performance.now() - started).toBeLessThan(1_100);
+});
+
+test('the cache tells which wallets hold the minimum, for balances of the last 60 seconds, and sends no RPC request', async () => {
+  const [rich, poor, unknown] = [await player(MINIMUM), await player(MINIMUM - 1n), await player(MINIMUM)];
+  for (const who of [rich, poor]) await holds(who);
+  const asked = await chain.control.fault({ kind: 'delay', ms: 1, methods: ['getTokenAccountsByOwner'] });
+  const cached = () => cachedHoldings(t.app, [unknown.wallet, poor.wallet, rich.wallet]);
+  const seen = await cached();
+  expect([seen.get(unknown.wallet), seen.get(poor.wallet)?.holding, seen.get(rich.wallet)?.holding]).toEqual([undefined, false, true]);
+  expect(Math.abs((seen.get(rich.wallet)?.at ?? 0) - t.clock.now().getTime())).toBeLessThan(5_000);
+  await later(61);
+  expect(await cached()).toEqual(new Map());
+  expect(await asked.hits()).toBe(0);
+});
+
+test('while the RPC node does not answer, the balance of a wallet is known for 60 seconds', async () => {
+  const { wallet } = await player(7n);
+  const balance = () => readRecentBalance(t.app, wallet, mint().toBase58());
+  expect(await balance()).toBe(7n);
+  await chain.control.fault({ kind: 'fail', status: 503 });
+  await later(50);
+  expect(await balance()).toBe(7n);
+  await later(11);
+  expect(await balance()).toBeNull();
 });
 
 test('without a gate every wallet can play without an RPC request, and /eligibility still returns the balance', async () => {

@@ -153,11 +153,21 @@ test('with a cached price a hanging source is not awaited; without one the reque
   }
 });
 
-test('an endless response of the source is aborted', async () => {
-  source.setReply('floods');
+test.each(['floods', 'fails-endlessly'] as const)('an endless response of the source (%s) is aborted', async (reply) => {
+  source.setReply(reply);
   const started = performance.now();
   expect((await ask()).status).toBe(503);
+  await source.sentEndless();
   expect(performance.now() - started).toBeLessThan(1_500);
+});
+
+test('a response of 16,384 bytes is read, and a longer one is refused', async () => {
+  const price = JSON.stringify({ solana: { usd: 7 } });
+  source.setReply(says(price.padEnd(16_384)));
+  expect(await priceNow()).toEqual({ status: 200, price: 7 });
+  await later(11 * 60);
+  source.setReply(says(price.padEnd(16_385)));
+  expect((await ask()).status).toBe(503);
 });
 
 test('after a failure, the source is not requested for 5 seconds', async () => {

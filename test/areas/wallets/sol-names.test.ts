@@ -110,6 +110,7 @@ test.each<[string, string, (name: string, owner: Address) => TestAccount]>([
   ['has an unknown owner kind', UNREADABLE, (name, owner) => srs(name, { owner, kind: 2 })],
   ['belongs to the token of another name', UNREADABLE, (name) => srs(name, { owner: someone(), kind: 1 })],
   ['is truncated', UNREADABLE, (name, owner) => ({ ...srs(name, { owner }), data: srs(name, { owner }).data.subarray(0, 107) })],
+  ['ends before its class', UNREADABLE, (name, owner) => ({ ...srs(name, { owner }), data: srs(name, { owner }).data.subarray(0, 20) })],
   ['belongs to a program', PROGRAM, (name) => srs(name, { owner: someProgram() })],
   ['belongs to the zero address', 'the name has no owner: it points to the zero address', (name) => srs(name, { owner: NONE })],
   ['expired long ago', 'the name has expired', (name, owner) => srs(name, { owner, expiry: 1n })],

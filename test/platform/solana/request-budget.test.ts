@@ -1,20 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RequestBudget } from '#platform/solana/request-budget.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
-import { newPayment, receivedLamports, runUntil, submitPayments, transferType } from '#test/support/solana/submission.ts';
-
-let chain: TestChain;
-let t: TestApp;
-beforeAll(async () => {
-  // A blockhash is valid for 7.5 s, which is longer than the service pauses after a 429.
-  chain = await startTestChain({ slotMs: 50 });
-  t = await startTestApp({ workers: false, env: { ...chain.env, SOLANA_RPC_PER_SECOND: '80' } });
-}, 30_000);
-afterAll(async () => {
-  await t?.close();
-  await chain?.close();
-});
 
 /** Takes the budget for the methods in this order. @returns the methods and the times at which they were granted, ms, in the order of the grants */
 async function takeAll(budget: RequestBudget, methods: readonly string[]): Promise<{ method: string; at: number }[]> {
@@ -59,25 +44,24 @@ test('a request that waits too long for the budget fails, and later requests are
   await budget.take('getBlock');
 });
 
-test('a provider that limits the rate refuses no request of a service whose budget is below the limit', async () => {
-  await chain.control.limit(100);
-  await chain.control.limit(100, { node: 'second' });
-  const type = transferType('within the budget');
-  const payments = Array.from({ length: 12 }, () => newPayment());
-  await submitPayments(t.app, type, payments);
-  await runUntil(t.app, type, payments, ['finalized'], 30_000);
-  expect((await chain.control.status()).refused).toEqual({ first: 0, second: 0 });
-  await chain.control.clear();
-  for (const payment of payments) expect(await receivedLamports(t.app, payment)).toBe(2_000_000);
-}, 60_000);
+test('a request is sent at once while the budget is free', async () => {
+  const budget = new RequestBudget(10);
+  const granted: string[] = [];
+  const first = budget.take('getSlot').then(() => void granted.push('first'));
+  const second = budget.take('getSlot').then(() => void granted.push('second'));
+  // Requests that wait for the budget are granted by a timer, so later.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(granted).toEqual(['first']);
+  await Promise.all([first, second]);
+});
 
-test('payments are exact while the provider allows less than the budget and refuses requests', async () => {
-  await chain.control.limit(20, { credits: { sendTransaction: 5 } });
-  const type = transferType('over the limit');
-  const payments = Array.from({ length: 6 }, () => newPayment());
-  await submitPayments(t.app, type, payments);
-  await runUntil(t.app, type, payments, ['finalized'], 30_000);
-  expect((await chain.control.status()).refused.first).toBeGreaterThan(0);
-  await chain.control.clear();
-  for (const payment of payments) expect(await receivedLamports(t.app, payment)).toBe(2_000_000);
-}, 60_000);
+test('when 10,000 requests of a rank wait, a further one fails at once, and one of another rank waits', async () => {
+  const budget = new RequestBudget(2, { patienceMs: 1 });
+  const settled: string[] = [];
+  const take = (method: string, name: string) => budget.take(method).catch(() => void settled.push(name));
+  const waiting = Array.from({ length: 10_001 }, () => take('getSlot', 'a waiting one'));
+  const others = [take('getSlot', 'the further one'), take('getBlock', 'the one of another rank')];
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(settled).toEqual(['the further one']);
+  await Promise.all([...waiting, ...others]);
+});

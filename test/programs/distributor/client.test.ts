@@ -75,6 +75,8 @@ describe('a page account', () => {
     expect(account.data).toHaveLength(pageBytes(5_003, 1));
     const paid = Array.from({ length: 5_003 - CLAIMS_PER_PAGE }, (_, i) => CLAIMS_PER_PAGE + i).filter((index) => isClaimed(page, index));
     expect(paid).toEqual([5_000]);
+    const several = { ...page, bits: Buffer.from([0b1000_0110, 0b0000_1001]) };
+    expect(Array.from({ length: 16 }, (_, i) => i).filter((i) => isClaimed(several, CLAIMS_PER_PAGE + i))).toEqual([1, 2, 7, 8, 11]);
     for (const index of [0, 4_095, 5_008, 8_192, -1, 4_096.5, Number.NaN, 2 ** 32]) expect(() => isClaimed(page, index)).toThrow(RangeError);
   });
 

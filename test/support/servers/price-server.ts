@@ -1,14 +1,16 @@
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A response of the price server, or a fault. */
 export type PriceReply =
   | { readonly status: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Closes the connection; never answers; never ends the response; sends an endless body. */
+  /** Closes the connection; never answers; never ends the response; sends an endless body, with the status 200 or 500. */
   | 'drops'
   | 'hangs'
   | 'stalls'
-  | 'floods';
+  | 'floods'
+  | 'fails-endlessly';
 
 /** A server with the API of CoinGecko's simple price and configurable faults. */
 export interface PriceServer {
@@ -20,6 +22,8 @@ export interface PriceServer {
   setPrice(usd: number): void;
   /** Sets the response to later requests. */
   setReply(reply: PriceReply): void;
+  /** Resolves when the client has closed the connections of all endless bodies. */
+  sentEndless(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,8 +33,10 @@ const json = (body: unknown): PriceReply => ({ status: 200, body: JSON.stringify
 export async function startPriceServer(): Promise<PriceServer> {
   let requestCount = 0;
   let current: PriceReply = json({ solana: { usd: 142.31 } });
+  let endless: Promise<unknown>[] = [];
   const server = createServer((request, response) => {
     requestCount++;
+    if (current === 'floods' || current === 'fails-endlessly') endless.push(once(response, 'close'));
     if (request.url !== '/simple/price?ids=solana&vs_currencies=usd') response.writeHead(404).end();
     else respond(response, current);
   });
@@ -46,6 +52,10 @@ export async function startPriceServer(): Promise<PriceServer> {
     },
     setReply: (reply) => {
       current = reply;
+    },
+    async sentEndless() {
+      await Promise.all(endless);
+      endless = [];
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -66,8 +76,9 @@ function respond(response: ServerResponse, answer: PriceReply): void {
       response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"solana":');
       break;
     case 'floods':
+    case 'fails-endlessly':
       // Sends a price and then an endless field.
-      response.writeHead(200, { 'Content-Type': 'application/json' }).write('{"solana":{"usd":1},"more":"');
+      response.writeHead(answer === 'floods' ? 200 : 500, { 'Content-Type': 'application/json' }).write('{"solana":{"usd":1},"more":"');
       writeEndlessly(response);
       break;
     default:

@@ -28,8 +28,8 @@ export function parseName(text: string): Name | null {
   const lower = text.toLowerCase();
   const suffix = lower.endsWith('.sol') ? 'sol' : lower.endsWith('.sns') ? 'sns' : null;
   if (suffix === null || lower.normalize('NFKC') !== lower || INVISIBLE.test(lower)) return null;
-  const [first, second, ...more] = lower.slice(0, -4).split('.');
-  const labels = second === undefined ? ([first ?? ''] as const) : ([first ?? '', second] as const);
+  const [first = '', second, ...more] = lower.slice(0, -4).split('.');
+  const labels = second === undefined ? ([first] as const) : ([first, second] as const);
   if (more.length > 0 || !labels.every(isLabel)) return null;
   return { text: lower, suffix, labels };
 }

@@ -34,9 +34,10 @@ export const recordAddress = (name: Name): Address => pda(Buffer.from('record'),
 export async function resolveBySrs(app: App, name: Name, account: FetchedAccount): Promise<NameResolution> {
   if (!account) return NO_SUCH_NAME;
   const { data, owner: program } = account;
-  if (!program.equals(RECORD_SERVICE) || data.length < AT.seed + SEED_BYTES || data[0] !== RECORD) return UNREADABLE_NAME;
+  if (!program.equals(RECORD_SERVICE) || data[0] !== RECORD) return UNREADABLE_NAME;
   const key = (at: number) => addressOfBytes(data.subarray(at, at + 32));
   if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE_NAME;
+  // Data that ends before the end of the seed is refused too.
   if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE_NAME;
   // The record service stores the expiry time but does not enforce it, so this function checks the expiry time. Unix time in seconds; 0 means that
   // the name never expires.

@@ -29,6 +29,7 @@ interface NodeState {
 const nodeWith = ({ slot = 1_000, firstBlock = 1, status = null, fails = false }: NodeState) => ({
   firstBlock: async () => firstBlock,
   statuses: async (signatures: readonly string[], { searchHistory }: { searchHistory: boolean }) => {
+    if (signatures.length > 256) throw new Error('an RPC node accepts at most 256 signatures');
     if (fails) throw new HttpError(503, 'the RPC node does not answer');
     return { slot, statuses: signatures.map(() => (searchHistory ? status : null)) };
   },
@@ -66,6 +67,15 @@ test('a final result counts when both RPC nodes state the same slot and the same
   expect(await resultOf(null)).toEqual(['finalized', 'runs']);
   expect(await resultOf(final())).toEqual(['finalized', 'runs']);
   expect(await resultOf(final({ err: 'an error' }), 'failed')).toEqual(['failed', 'runs']);
+});
+
+test('all final results that both RPC nodes state count, also when there are more than one request can ask for', async () => {
+  const attempts = Array.from({ length: 300 }, () => attemptWith());
+  const kept = await keepAgreed(
+    appWith({}, final()),
+    attempts.map((attempt) => landed(attempt)),
+  );
+  expect(kept.map(({ attempt, to }) => [attempt.signature, to])).toEqual(attempts.map(({ signature }) => [signature, 'finalized']));
 });
 
 test('a final success that the second RPC node does not state yet is only confirmed, and a final failure waits', async () => {

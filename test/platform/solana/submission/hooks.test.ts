@@ -3,6 +3,7 @@ import { fail } from '#lib/errors.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { TransactionType } from '#platform/solana/submission/index.ts';
 import { enqueueDue, subjectsBySignature, submissionStatuses } from '#platform/solana/submission/index.ts';
+import { countWaiting } from '#platform/solana/submission/jobs.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { newPayment, receivedLamports, runOnce, runUntil, statesOf, submitPayments, transferType } from '#test/support/solana/submission.ts';
@@ -18,9 +19,9 @@ afterAll(async () => {
   await chain?.close();
 });
 
-const selectTries = statement<{ tries: number; error: { message: string } | null }>(
+const selectTries = statement<{ tries: number; error: { message: string } | null; delay: number }>(
   'test_transaction_tries',
-  'select tries, error from chain_transactions where subject = $1',
+  'select tries, error, extract(epoch from next_at - app_now())::float8 * 1000 as delay from chain_transactions where subject = $1',
 );
 const triesOf = async (subject: string) => (await running.app.db.query(selectTries, [subject]))[0];
 const count = statement<{ attempts: number; reserved: string }>(
@@ -54,7 +55,7 @@ test('writes of the signed hook commit with the attempt, and an error of the hoo
   expect(await submissionStatuses(running.app.db, type, [payment, 'another'])).toEqual([{ subject: payment, state: 'finalized', live: true }]);
 });
 
-test('waiting does not count as a failed simulation', async () => {
+test('waiting does not count as a failed simulation, and the twelfth failed simulation ends the transaction', async () => {
   let waiting = true;
   const plain = transferType('waiting');
   const type: TransactionType = {
@@ -71,21 +72,42 @@ test('waiting does not count as a failed simulation', async () => {
   for (let i = 1; i < 12; i++) {
     await runOnce(running.app, types, [subject]);
     expect(await triesOf(subject)).toMatchObject({ tries: i });
+    // The delay doubles up to a minute.
+    const delay = Math.min(60_000, 500 * 2 ** (i - 1));
+    expect((await triesOf(subject))?.delay).toBeLessThanOrEqual(delay);
+    expect((await triesOf(subject))?.delay).toBeGreaterThan(delay * 0.8 - 350);
     await running.app.tx((tx) => tx.query(makeDue, [subject]));
   }
   await runOnce(running.app, types, [subject]);
   expect([...(await statesOf(running.app, [subject])).values()]).toEqual(['failed']);
 });
 
-test('enqueueDue returns the time until the next due transaction of a class', async () => {
+test('a transaction whose effect is on the chain already ends as finalized, and of two workers that find this out, one runs the hook', async () => {
+  const plain = transferType('done');
+  const landed = { signature: 'a-signature', slot: 9 };
+  const type: typeof plain = { ...plain, compose: async () => ({ do: 'done', ...landed }) };
+  const subject = newPayment();
+  await submitPayments(running.app, type, [subject]);
+  const types = new Map([[type.name, type]]);
+  await Promise.all([runOnce(running.app, types, [subject]), runOnce(running.app, types, [subject])]);
+  expect((await statesOf(running.app, [subject])).get(subject)).toBe('finalized');
+  expect(plain.hookCalls.finalized).toEqual([{ subject, ...landed }]);
+});
+
+test('a due transaction whose job is lost is enqueued again, and the time until the next due one of the class is known', async () => {
   const type = transferType('due');
   expect(await enqueueDue(running.app, 'payouts')).toBeNull();
   const subject = newPayment();
   await submitPayments(running.app, type, [subject]);
+  const jobs = running.app.queues.all.get('sign-payouts');
+  await jobs?.drain();
   expect(await enqueueDue(running.app, 'payouts')).toBeLessThanOrEqual(0);
+  expect(await countWaiting(running.app.queues, 'payouts')).toBe(1);
   await running.app.tx((tx) => tx.query(postponeOneMinute, [subject]));
+  await jobs?.drain();
   const ms = await enqueueDue(running.app, 'payouts');
   expect(ms).toBeGreaterThan(59_000);
   expect(ms).toBeLessThanOrEqual(60_000);
+  expect(await countWaiting(running.app.queues, 'payouts')).toBe(0);
 });
 const postponeOneMinute = statement('test_postpone', `update chain_transactions set next_at = app_now() + interval '1 minute' where subject = $1`);

@@ -119,6 +119,11 @@ test('claims cannot use up the budget of payouts for token accounts, and payouts
   expect([await left('claims', TOKEN_ACCOUNTS), await left('payouts', TOKEN_ACCOUNTS)]).toEqual([0n, 200n]);
 });
 
+test('also the last base unit of a reserve belongs to its class', async () => {
+  await spendAs('payouts', TOKEN_ACCOUNTS, 199n);
+  expect([await left('claims', TOKEN_ACCOUNTS), await left('payouts', TOKEN_ACCOUNTS)]).toEqual([800n, 701n]);
+});
+
 test('a claim waits without a request to the RPC node while the limit of claims is used up, and a commitment is sent', async () => {
   await spendAs('claims', SOL, (LIMIT * 60n) / 100n);
   const claims = transferType('strangers', { priority: 'claims' });

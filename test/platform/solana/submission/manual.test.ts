@@ -78,7 +78,8 @@ test('repeated retries of a queued transaction succeed and change nothing', asyn
   await t.app.tx((tx) => pause(tx, type.scope, 'a test'));
   await runOnce(t.app, new Map([[type.name, type]]), [payment]);
   expect((await retry(payment)).body).toMatchObject({ state: 'queued', error: { name: 'Paused' } });
-  await t.app.tx((tx) => resume(tx, type.scope));
+  const resumed = () => t.app.tx((tx) => resume(tx, type.scope));
+  expect([await resumed(), await resumed()]).toEqual([true, false]);
   await runUntil(t.app, type, [payment], ['manual']);
 });
 

@@ -29,9 +29,17 @@ afterAll(async () => {
   await chain?.close();
 });
 
-const selectRows = statement<{ id: string; subject: string; state: string; error: { name: string } | null; attempts: number; reserved: string }>(
+const selectRows = statement<{
+  id: string;
+  subject: string;
+  state: string;
+  error: { name: string } | null;
+  attempts: number;
+  sent: number;
+  reserved: string;
+}>(
   'test_batch_rows',
-  `select t.id::text, t.subject, t.state, t.error, count(a.n)::int as attempts, coalesce(sum((a.spends->0->>'amount')::numeric), 0)::text as reserved
+  `select t.id::text, t.subject, t.state, t.error, count(a.n)::int as attempts, count(a.sent_slot)::int as sent, coalesce(sum((a.spends->0->>'amount')::numeric), 0)::text as reserved
    from chain_transactions t left join chain_attempts a on a.transaction_id = t.id where t.kind = $1 group by t.id order by t.id`,
 );
 const selectReserved = statement<{ reserved: string }>(
@@ -64,13 +72,13 @@ async function submitMany(name: string, signed: (subjects: readonly string[]) =>
 const signAll = async (app: App, { type, types }: Awaited<ReturnType<typeof submitMany>>) =>
   await Promise.all((await rowsOf(type)).map(({ id }) => signAndSend(app, types, id)));
 
-test('claims that are signed at the same time are committed together, and each has one attempt and lands', async () => {
+test('claims that are signed at the same time are committed together, and each has one attempt, which is sent and lands', async () => {
   const many = await submitMany('together');
   // Each is signed by two jobs.
   await Promise.all([signAll(t.app, many), signAll(t.app, many)]);
   expect(Math.max(...many.batches)).toBeGreaterThan(1);
   const rows = await rowsOf(many.type);
-  expect(rows.map(({ state, attempts }) => [state, attempts])).toEqual(rows.map(() => ['live', 1]));
+  expect(rows.map(({ state, attempts, sent }) => [state, attempts, sent])).toEqual(rows.map(() => ['live', 1, 1]));
   expect(await reserved()).toBe(rows.reduce((sum, row) => sum + BigInt(row.reserved), 0n));
   await runUntil(t.app, many.type, many.subjects, ['finalized']);
   expect(many.type.hookCalls.finalized.map(({ subject }) => subject).sort()).toEqual([...many.subjects].sort());

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pollPending, type TransactionType } from '#platform/solana/submission/index.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { ignoredFailures } from '#test/support/failing-statements.ts';
 import { transferType } from '#test/support/solana/submission.ts';
 
 const UNCLEAR = 6_000;
@@ -37,20 +38,95 @@ beforeEach(() => {
 afterAll(() => t.close());
 
 /** Stores pending attempts with a blockhash that is not valid any more. The history of the RPC node starts after their signing. */
-async function storeAttempts(type: string, n: number, age: string): Promise<void> {
+async function storeAttempts(type: string, n: number, age: string, lastValidHeight = 500): Promise<void> {
   await sql(
     t.app,
     `with added as (
        insert into chain_transactions (kind, subject, state, attempts, priority)
        select $1, $1 || '-' || i, 'live', 1, 'payouts' from generate_series(1, $2::int) i returning id, subject)
      insert into chain_attempts (transaction_id, n, state, signature, bytes, signers, last_valid_height, preamble, signed_slot, sent_slot, signed_at, poll_at, spends, spend_day, priority)
-     select id, 1, 'sent', subject, '', '{}', 500, 0, 400, 9999, app_now() - $3::interval, app_now() - $3::interval, '[]', 1, 'payouts' from added`,
-    [type, n, age],
+     select id, 1, 'sent', subject, '', '{}', $4::int8, 0, 400, 9999, app_now() - $3::interval, app_now() - $3::interval, '[]', 1, 'payouts' from added`,
+    [type, n, age, lastValidHeight],
   );
 }
 
+/** Ends all attempts, so that later tests do not poll them. */
+const endAttempts = () => sql(t.app, `update chain_attempts set state = 'dead'`);
+
 const countOf = async (type: string, state: string) =>
   (await sql<{ n: number }>(t.app, 'select count(*)::int as n from chain_transactions where kind = $1 and state = $2', [type, state]))[0]?.n;
+
+const typesOf = (type: TransactionType) => new Map([[type.name, type]]);
+
+test('all attempts whose effect is on the chain already end in one poll', async () => {
+  const type: TransactionType = { ...transferType('done'), compose: async () => ({ do: 'done', signature: null, slot: 9 }) };
+  await storeAttempts(type.name, 3, '2 hours');
+  await pollPending(t.app, typesOf(type));
+  expect(await countOf(type.name, 'queued')).toBe(3);
+});
+
+test('of many unclear attempts, the effects of those are searched first whose last check is the longest ago', async () => {
+  const searched: string[] = [];
+  const type: TransactionType = {
+    ...transferType('searched'),
+    compose: async (_app, subject) => {
+      searched.push(subject);
+      return { do: 'wait', ms: 1_000, reason: 'a test' };
+    },
+  };
+  await storeAttempts(type.name, 20, '3 days');
+  await sql(
+    t.app,
+    `update chain_attempts set looked_at = app_now() - make_interval(hours => split_part(signature, '-', 2)::int) where signature like 'searched-%' and signature <> 'searched-1'`,
+  );
+  await pollPending(t.app, typesOf(type));
+  const numbers = searched.map((subject) => Number(subject.split('-')[1])).sort((a, b) => a - b);
+  // The first one was never checked.
+  expect(numbers).toEqual([1, ...Array.from({ length: 15 }, (_, i) => 6 + i)]);
+  await endAttempts();
+});
+
+test('an attempt is checked after its blockhash has expired by the required depth, and not before', async () => {
+  const type = transferType('expiring', { afterFailure: 'over' });
+  // The chain has the height 10,000, and the required depth is 32 blocks.
+  await storeAttempts(type.name, 1, '1 hour', 9_968);
+  await pollPending(t.app, typesOf(type));
+  const lookedAt = () => sql(t.app, `select looked_at is null as never from chain_attempts where signature = 'expiring-1'`);
+  expect(await lookedAt()).toEqual([{ never: true }]);
+  await sql(t.app, `update chain_attempts set last_valid_height = 9967, poll_at = app_now() where signature = 'expiring-1'`);
+  await pollPending(t.app, typesOf(type));
+  expect(await lookedAt()).toEqual([{ never: false }]);
+  await endAttempts();
+});
+
+test('the longer an attempt has no status, the later it is polled again, up to half a minute', async () => {
+  const ages = { '50 seconds': 0, '2 minutes': 6, '2 hours': 30 };
+  for (const age of Object.keys(ages)) await storeAttempts(age, 1, age);
+  await pollPending(t.app, new Map());
+  for (const [age, seconds] of Object.entries(ages)) {
+    const [row] = await sql<{ wait: number }>(
+      t.app,
+      'select greatest(0, extract(epoch from poll_at - app_now()))::float8 as wait from chain_attempts where signature = $1',
+      [`${age}-1`],
+    );
+    expect(row?.wait).toBeLessThanOrEqual(seconds + 0.1);
+    expect(row?.wait).toBeGreaterThanOrEqual(seconds * 0.9);
+  }
+  await endAttempts();
+});
+
+test('a poll fails when the database does not store the check of an attempt, its mark for an operator or its next poll', async () => {
+  const type: TransactionType = { ...transferType('unstored'), compose: async () => ({ do: 'wait', ms: 1_000, reason: 'a test' }) };
+  await storeAttempts(type.name, 1, '2 hours');
+  const ignored = await ignoredFailures(t.app, async (app) => {
+    await sql(t.app, `update chain_attempts set looked_at = null, poll_at = app_now() where signature = 'unstored-1'`);
+    await sql(t.app, `update chain_transactions set state = 'live' where subject = 'unstored-1'`);
+    await pollPending(app, typesOf(type));
+  });
+  expect(ignored).toEqual([]);
+  expect(await countOf(type.name, 'manual')).toBe(1);
+  await endAttempts();
+});
 
 test('thousands of attempts whose outcome stays unknown do not delay the others, and cost few requests', async () => {
   const unclear: TransactionType = {

@@ -63,5 +63,5 @@ export function marketPrice(prices: SlotPrices, blocks: SlotPrices, own: Readonl
     return foreign === undefined || own.has(foreign) ? [] : [foreign];
   });
   known.sort((a, b) => a - b);
-  return known[Math.min(known.length - 1, Math.floor(known.length * SHARE_OF_SLOTS))] ?? 0;
+  return known[Math.floor(known.length * SHARE_OF_SLOTS)] ?? 0;
 }
