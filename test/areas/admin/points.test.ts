@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { LedgerEntryView } from '#areas/admin/ledger/schemas.ts';
-import { readPage, refreshBoards } from '#areas/points';
+import { readPage, rebuildBoard, refreshBoards } from '#areas/points';
 import { PointsBreakdown } from '#areas/profile/schemas.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
@@ -139,12 +139,15 @@ describe('POST /admin/ledger/{id}/revoke', () => {
   test('compensates an adjustment once, with a reason, and both entries name each other', async () => {
     const player = await signIn(t);
     const granted = await adjusted(player.wallet, { points: 50, reason: 'a prize', rewards: true });
+    await rebuildBoard(t.app, 'global');
+    expect(await globalScore(player.wallet)).toBe(50);
     const answers = await Promise.all(Array.from({ length: 20 }, () => revoke(granted.id, 'wrong wallet')));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)]);
     const [first, compensating] = [await entryOf(granted.id), (await ledgerOf(player.wallet)).entries[0]];
     expect(compensating).toMatchObject({ points: -50, reason: 'revoke', source: 'adjustment', by: 'admin-1', note: 'wrong wallet', rewards: true });
     expect([first.revokedBy, compensating?.revokes]).toEqual([compensating?.id, granted.id]);
     expect((await breakdownOf(player)).regular).toMatchObject({ total: 0, sources: { adjustments: 0 } });
+    expect(await globalScore(player.wallet)).toBeNull();
     expect(await countedToday(player.wallet)).toBe(0);
     expect(await statusAndBody(revoke(granted.id))).toEqual([409, { error: 'the entry is revoked already' }]);
     expect(await statusAndBody(revoke(compensating?.id ?? ''))).toEqual([409, { error: 'a compensating entry cannot be revoked' }]);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type ActivityEvent, appendActivities, type Consumer, consumeActivities, type LedgerEntry } from '#areas/points';
+import { ACTIVITY_KINDS, type ActivityEvent, appendActivities, type Consumer, consumeActivities, isAction, type LedgerEntry } from '#areas/points';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -140,4 +140,9 @@ test('concurrent processes never consume the same activity twice', async () => {
   } finally {
     await other.close();
   }
+});
+
+test('bans and decisions about scores are no actions of a wallet, and all other activities are', () => {
+  const decisions = new Set(['void', 'restore', 'second-void', 'ban', 'unban']);
+  expect(ACTIVITY_KINDS.filter((kind) => !isAction(kind))).toEqual(ACTIVITY_KINDS.filter((kind) => decisions.has(kind)));
 });

@@ -1,6 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { appendPoints, applyToBoard, boardKeys, type LedgerEntry, openDay, readPage, rebuildBoard } from '#areas/points';
+import {
+  appendPoints,
+  applyToBoard,
+  boardKeys,
+  gameBoard,
+  type LedgerEntry,
+  openDay,
+  rankChanges,
+  readPage,
+  readPlaces,
+  readRank,
+  readSummary,
+  rebuildBoard,
+} from '#areas/points';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { givePoints, scoreBest } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 const DAY_MS = 86_400_000;
@@ -80,4 +94,39 @@ test('wallets with equal scores have the rank of the first of them, also in a ne
     [8, 200, [2, 2]],
     [9, 200, [2, 8]],
   ]);
+});
+
+test('a complete board is read from Redis and not from the database', async () => {
+  await rebuildBoard(t.app, 'global');
+  const keys = boardKeys(t.app.config.redis.prefix, 'global');
+  await t.app.redis.zadd(keys.span('all', 0), 1_000_000, 'only-in-redis');
+  const page = await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
+  expect(page).toMatchObject({ entries: [{ rank: 1, wallet: 'only-in-redis', score: 1_000_000 }], final: false });
+  expect(await readRank(t.app, 'global', { span: 'all', wallet: 'only-in-redis' })).toMatchObject({ rank: 1, score: 1_000_000 });
+  await t.app.redis.zrem(keys.span('all', 0), 'only-in-redis');
+});
+
+test('the size of a complete board is the number, the sum and the maximum of the points of its wallets', async () => {
+  await rebuildBoard(t.app, 'quests');
+  for (const points of [30, 12, 5]) await givePoints(t.app, { wallet: createWallet().address, points, kind: 'quest' });
+  const size = { participants: 3, points: 47, topScore: 30, final: false };
+  for (const span of ['all', 'day'] as const) expect(await readSummary(t.app, 'quests', { span })).toEqual(size);
+  await rebuildBoard(t.app, gameBoard('a-game'));
+  await scoreBest(t.app, { wallet: createWallet().address, gameId: 'a-game', value: 7 });
+  // Nobody reads the sum of the best scores of a game, so it is not stored.
+  const keys = boardKeys(t.app.config.redis.prefix, gameBoard('a-game'));
+  expect([await t.app.redis.zcard(keys.span('all', 0)), await t.app.redis.exists(keys.sum('all', 0))]).toEqual([1, 0]);
+});
+
+test('the rank of a changed value is known at once, and the board then shows the change, although the refresh job has not run', async () => {
+  await rebuildBoard(t.app, 'global');
+  const { address: wallet } = createWallet();
+  const place = async () => (await readPlaces(t.app, 'global', [wallet]))[0];
+  await givePoints(t.app, { wallet, points: 50_000 }, 'refresh');
+  expect(await place()).toMatchObject({ rank: null });
+  expect(await rankChanges(t.app, 'global', [{ wallet, value: 50_000 }])).toEqual([1]);
+  expect(await place()).toMatchObject({ rank: 1, score: 50_000 });
+  await givePoints(t.app, { wallet, points: -50_000 }, 'refresh');
+  expect(await rankChanges(t.app, 'global', [{ wallet, value: null }])).toEqual([null]);
+  expect(await place()).toMatchObject({ rank: null });
 });

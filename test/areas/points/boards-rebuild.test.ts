@@ -100,8 +100,18 @@ test('two concurrent rebuilds complete the board correctly, and a third changes 
   expect(await readRunId(t.app, 'global')).not.toBeNull();
   await expectSame();
   await t.app.redis.zadd(keys().span('all', 0), 5, 'mark');
-  await rebuildBoard(t.app, 'global');
+  const progress: number[] = [];
+  await rebuildBoard(t.app, 'global', (percent) => void progress.push(percent));
   expect(await t.app.redis.zscore(keys().span('all', 0), 'mark')).toBe('5');
+  // The rebuild of a complete board reads no standings.
+  expect(progress).toEqual([]);
+});
+
+test('a rebuild reports the percentage of the wallets that the board has', async () => {
+  const progress: number[] = [];
+  await rebuildBoard(t.app, 'global', (percent) => void progress.push(Math.round(percent)));
+  // The first query reads 20,000 wallets.
+  expect(progress).toEqual([95, 100]);
 });
 
 test('a board that Redis loses during its rebuild is not marked as complete', async () => {
@@ -130,12 +140,19 @@ test('a board that was completed before a restart of Redis is ignored and rebuil
   await expectSame();
 });
 
-test('reading an incomplete board enqueues one rebuild', async () => {
-  await t.clock.set(new Date(t.clock.now().getTime() + 5_000));
+test('reading an incomplete board enqueues at most one rebuild per second', async () => {
+  const start = t.clock.now().getTime() + 5_000;
+  const readAt = async (ms: number) => {
+    const app = { ...t.app, clock: { now: () => new Date(start + ms) } };
+    await readPage(app, 'global', { span: 'all', limit: 1, offset: 0 });
+    await readRank(app, 'global', { span: 'all', wallet: createWallet().address });
+    return await takeJobs();
+  };
   await takeJobs();
-  await readPage(t.app, 'global', { span: 'all', limit: 1, offset: 0 });
-  await readRank(t.app, 'global', { span: 'all', wallet: createWallet().address });
-  expect(await takeJobs()).toEqual([['rebuild-board', { board: 'global' }]]);
+  const rebuild = ['rebuild-board', { board: 'global' }];
+  expect(await readAt(0)).toEqual([rebuild]);
+  expect(await readAt(999)).toEqual([]);
+  expect(await readAt(1_000)).toEqual([rebuild]);
 });
 
 test('a refresh shows the changes of writers outside the score path, also after a killed refresh left its marks', async () => {
@@ -156,6 +173,16 @@ test('a refresh shows the changes of writers outside the score path, also after 
   await refreshBoards(t.app);
   expect(await ranksInRedis(t.app, address)).toEqual([null]);
   await expectSame();
+});
+
+test('one refresh copies all marked standings, also when they are more than one query reads', async () => {
+  await sql(
+    t.app,
+    `insert into board_refreshes (board, wallet, version) select board, wallet, version from standings where wallet like 'Fake%' order by wallet limit 501`,
+  );
+  await refreshBoards(t.app);
+  expect(await sql(t.app, 'select from board_refreshes')).toEqual([]);
+  expect(await t.app.redis.hlen(keys().versions)).toBe(501);
 });
 
 test('workers rebuild boards that Redis lost', async () => {

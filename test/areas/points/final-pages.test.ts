@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { appendPoints, closeEndedPeriods, LEDGER_CAUSES, openDay, readPage, readRank } from '#areas/points';
+import { appendPoints, closeEndedPeriods, ensurePlayer, LEDGER_CAUSES, openDay, readPage, readRank, readSummary } from '#areas/points';
 import { readFinals } from '#areas/points/shown-finals.ts';
 import { parseDay } from '#lib/periods.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -64,6 +64,54 @@ test('for a page of final ranks, only the lines of the page are read', async () 
   expect([read.total, [...read.rows.keys()]]).toEqual([8, [3, 4, 5]]);
   const last = await readFinals(t.app, scope, [{ offset: 6, limit: 3 }]);
   expect([...last.rows.values()].map(({ wallet }) => wallet)).toEqual(wallets.slice(6));
+});
+
+test('final ranks leave out banned wallets, whose lines move the others up, and their points are in no sum', async () => {
+  const wallets = Array.from({ length: 8 }, () => createWallet().address);
+  for (const [i, wallet] of wallets.entries()) {
+    await t.app.tx((tx) => ensurePlayer(tx, wallet));
+    await givePoints(t.app, { wallet, points: 80 - 10 * i });
+  }
+  await at('2031-01-02T00:02:00Z');
+  await closeEndedPeriods(t.app);
+  const day = { span: 'day', at: parseDay('2031-01-01') } as const;
+  expect(await readSummary(t.app, 'global', day)).toEqual({ participants: 8, points: 360, topScore: 80, final: true });
+  const [first, second, third, fourth, ...rest] = wallets;
+  await sql(t.app, 'update players set banned_at = app_now() where wallet = any($1)', [[first, third]]);
+  const page = await readPage(t.app, 'global', { ...day, limit: 3, offset: 0 });
+  expect(page).toEqual({
+    final: true,
+    total: 6,
+    entries: [
+      { rank: 1, wallet: second, score: 70 },
+      { rank: 2, wallet: fourth, score: 50 },
+      { rank: 3, wallet: rest[0], score: 40 },
+    ],
+  });
+  expect((await readPage(t.app, 'global', { ...day, limit: 9, offset: 3 })).entries.map(({ rank, score }) => [rank, score])).toEqual([
+    [4, 30],
+    [5, 20],
+    [6, 10],
+  ]);
+  expect(await readRank(t.app, 'global', { ...day, wallet: fourth ?? '' })).toMatchObject({ rank: 2, score: 50, pointsToNext: 20 });
+  expect(await readRank(t.app, 'global', { ...day, wallet: third ?? '' })).toMatchObject({ rank: null, neighbours: [] });
+  expect(await readSummary(t.app, 'global', day)).toEqual({ participants: 6, points: 220, topScore: 70, final: true });
+});
+
+test('among final ranks, a wallet that shares its rank with many has the distance to the next better score', async () => {
+  const wallets = Array.from({ length: 9 }, () => createWallet().address);
+  for (const [i, wallet] of wallets.entries()) await givePoints(t.app, { wallet, points: i === 0 ? 100 : 50 });
+  await at('2031-01-02T00:02:00Z');
+  await closeEndedPeriods(t.app);
+  const day = { span: 'day', at: parseDay('2031-01-01') } as const;
+  const { entries } = await readPage(t.app, 'global', { ...day, limit: 9, offset: 0 });
+  expect(entries.map(({ rank }) => rank)).toEqual([1, ...Array(8).fill(2)]);
+  expect(await readRank(t.app, 'global', { ...day, wallet: entries[8]?.wallet ?? '' })).toMatchObject({ rank: 2, pointsToNext: 50 });
+  // Of the other wallets with this rank, only the neighbours are read.
+  const scope = { board: 'global', span: 'day', bucket: day.at, past: true } as const;
+  const { rows } = await readFinals(t.app, scope, [{ wallet: entries[8]?.wallet ?? '', reach: 2 }]);
+  expect([...rows.keys()].sort((a, b) => a - b)).toEqual([1, 7, 8, 9]);
+  expect(await readRank(t.app, 'global', { ...day, wallet: wallets[0] ?? '' })).toMatchObject({ rank: 1, pointsToNext: null });
 });
 
 test('a page of an ended day without stored final ranks lists each wallet once', async () => {

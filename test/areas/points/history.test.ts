@@ -5,14 +5,16 @@ import { finishBan, readBestScores } from '#areas/arcade';
 import { decideScores } from '#areas/arcade/moderation/bulk.ts';
 import { holdAgain } from '#areas/arcade/moderation/held.ts';
 import { recomputeBests } from '#areas/arcade/scores/bests.ts';
-import { appendActivities, appendPoints, ensurePlayer, openDay, readPlayerPoints } from '#areas/points';
-import { keepHistory, monthText } from '#areas/points/history/index.ts';
+import { appendActivities, appendPoints, ensurePlayer, openDay, readArchivedBefore, readPlayerPoints } from '#areas/points';
+import { historyGauges } from '#areas/points/history/gauges.ts';
+import { isOfOpenMonth, keepHistory, monthText } from '#areas/points/history/index.ts';
+import { firstId } from '#areas/points/history/months.ts';
 import { hasVerifiedScore } from '#areas/referrals/verification.ts';
 import { readConfig } from '#config';
-import { bucketOf, bucketStart, dayNumber, dayStart, PERIODS } from '#lib/periods.ts';
+import { bucketOf, bucketStart, dayNumber, dayStart } from '#lib/periods.ts';
 import { toHttpError } from '#platform/http/errors.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { sql } from '#test/support/areas/boards.ts';
+import { insertScores, sql } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 import { DEFAULT_SCOPE, runChecks } from '#tools/audit/audit.ts';
 import type { Scope } from '#tools/audit/check.ts';
@@ -43,6 +45,8 @@ async function audit(scope: Partial<Scope> = {}): Promise<string[]> {
 
 /** Sets the clock to the tenth day of a month, counted from the first month. */
 const goTo = (months: number) => t.clock.set(new Date(dayStart(bucketStart('month', first + months) + 9).getTime() + 43_200_000));
+/** Changes rows of closed months, without the triggers that refuse this. */
+const change = (text: string) => sql(t.app, `set local session_replication_role = replica; ${text}`);
 const partitions = () =>
   sql<{ relation: string; closed: boolean; detached: boolean; rows: number }>(
     t.app,
@@ -62,25 +66,9 @@ const points = (sourceId: string, reason: 'score' | 'void') => ({
   factors: { note: 'a\u2028b\r\u0085c', emoji: '🎮' },
 });
 
-/** Inserts two accepted scores and a rejected one, with the sums of the wallet. */
-async function insertScores(): Promise<void> {
-  const at = t.clock.now();
-  const day = dayNumber(at);
-  await sql(
-    t.app,
-    `insert into scores (id, idempotency_key, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at, decided_at, decided_by)
-     select id, 'key-' || value, $2, $3, 1, '', 10 * value, value, case status when 'accepted' then 5 else 0 end, false, status, 'regular', $4, $5::timestamptz,
-       case status when 'rejected' then $5::timestamptz end, case status when 'rejected' then 'test' end
-     from unnest($1::uuid[], $6::int[], $7::text[]) s(id, value, status)`,
-    [scoreIds.slice(0, 3), wallet, GAME, day, at.toISOString(), [50, 70, 90], ['accepted', 'accepted', 'rejected']],
-  );
-  await sql(t.app, `update players set tally = '{"regular":{"${GAME}":{"scores":2,"points":10}}}' where wallet = $1`, [wallet]);
-  const spans = PERIODS.flatMap((period) => [`${bucketOf(period, day)} as ${period}`, `70 as ${period}_value`]).join(', ');
-  const columns = PERIODS.flatMap((period) => [period, `${period}_value`]).join(', ');
-  await sql(t.app, `insert into standings (board, mode, wallet, version, total, ${columns}) select 'game:${GAME}', 'regular', $1, 1, 70, ${spans}`, [
-    wallet,
-  ]);
-}
+/** Returns the values of the history gauges, by their names without `coinop_history_`. */
+const gauges = async () =>
+  Object.fromEntries((await historyGauges.read(t.app)).map(({ name, value }) => [name.replace('coinop_history_', ''), value]));
 
 beforeAll(async () => {
   t = await startTestApp({ workers: false, env: { HISTORY_MONTHS: '13' } });
@@ -95,7 +83,7 @@ beforeAll(async () => {
       scoreIds.map((id) => points(id, 'score')),
     ),
   );
-  await insertScores();
+  await insertScores(t.app, { wallet, gameId: GAME, ids: scoreIds, at: t.clock.now() });
 });
 afterAll(() => t?.close());
 
@@ -127,6 +115,12 @@ test('a month stays open for two further months, while a void of its scores is i
   expect(await partitions()).toContainEqual({ relation: 'ledger', closed: true, detached: false, rows: ROWS + 1 });
 });
 
+test('metrics count the days with partitions, the ended months that are open, and the months that are to be detached', async () => {
+  const daysAhead = bucketStart('month', first + 8) - dayNumber(t.clock.now());
+  // Four months ended. The second one is closed, because it has no rows. The first one is open, because its void was written in the fourth month.
+  expect(await gauges()).toEqual({ days_ahead: daysAhead, open_months: 3, months_to_detach: 0 });
+});
+
 test('the sums of a closed month equal its rows, and no row of the month can be added or changed', async () => {
   const sums = await sql(
     t.app,
@@ -144,6 +138,12 @@ test('the sums of a closed month equal its rows, and no row of the month can be 
     { later: 0, rows: ROWS, points: 10 * ROWS },
     { later: 2, rows: 1, points: -10 },
   ]);
+  const games = await sql(
+    t.app,
+    `select plays::int, scores::int, points::int, best, best_score::int as score, normalized::int from carried_games where wallet = '${wallet}'`,
+  );
+  // Each score without a play counts as a play, also a rejected one.
+  expect(games).toEqual([{ plays: 4, scores: 2, points: 10, best: 70, score: 700, normalized: 120 }]);
   const late = t.app.tx(async (tx) => appendPoints(tx, await openDay(tx), [points(scoreIds[1] ?? '', 'void')]));
   await expect(late).rejects.toMatchObject({ code: 'CP001' });
   expect(toHttpError(await late.catch((error: unknown) => error))).toMatchObject({ status: 409 });
@@ -152,8 +152,7 @@ test('the sums of a closed month equal its rows, and no row of the month can be 
 
 test('a ban ends although a score that it rejected is of a closed month, and a decision in bulk leaves the scores of closed months out', async () => {
   const [, , rejected] = scoreIds;
-  const asBan = (by: string) =>
-    sql(t.app, `set local session_replication_role = replica; update scores set decided_by = '${by}' where id = '${rejected}'`);
+  const asBan = (by: string) => change(`update scores set decided_by = '${by}' where id = '${rejected}'`);
   await asBan('ban');
   await t.app.tx((tx) => holdAgain(tx, wallet));
   expect(await sql(t.app, `select status from scores where id = '${rejected}'`)).toEqual([{ status: 'rejected' }]);
@@ -162,6 +161,24 @@ test('a ban ends although a score that it rejected is of a closed month, and a d
   expect(await decideScores(t.app, { ...request, filter: { wallet } }, 'test')).toEqual({ decided: 0, skipped: [], left: 0 });
   const { skipped } = await decideScores(t.app, { ...request, ids: scoreIds.slice(0, 1) }, 'test');
   expect(skipped).toEqual([{ scoreId: scoreIds[0], error: 'the month of this cause is closed, so its points cannot change' }]);
+  const isOpen = async (id = '') => (await sql<{ open: boolean }>(t.app, `select ${isOfOpenMonth('$1::uuid')} as open`, [id]))[0]?.open;
+  // The second month is closed too.
+  const firstIds = [0, 1, 2].map((month) => firstId(bucketStart('month', first + month)));
+  expect(await Promise.all([scoreIds[0], ...firstIds].map(isOpen))).toEqual([false, false, false, true]);
+});
+
+test('a month whose files lack counted rows stays attached, and the run fails', async () => {
+  // A run makes the partitions of the next three months only.
+  for (const months of [7, 10, 13]) await goTo(months).then(() => keepHistory(t.app, LIMITS));
+  await goTo(14);
+  const setRows = (rows: number) => change(`update closed_partitions set row_count = ${rows} where relation = 'activities' and month = ${first}`);
+  const [activities] = (await partitions()).filter(({ relation }) => relation === 'activities');
+  await setRows((activities?.rows ?? 0) + 1);
+  await expect(keepHistory(t.app, LIMITS)).rejects.toThrow(`the files of activities in ${monthText(first)} do not have the counted rows`);
+  expect((await gauges()).months_to_detach).toBe(1);
+  expect(await sql(t.app, 'select relation from closed_partitions where exported_at is not null')).toEqual([]);
+  expect(await readArchivedBefore(t.app.db)).toBeNull();
+  await setRows(activities?.rows ?? 0);
 });
 
 test('a month older than HISTORY_MONTHS is exported, and its tables are detached with all rows', async () => {
@@ -176,10 +193,14 @@ test('a month older than HISTORY_MONTHS is exported, and its tables are detached
   };
   await expect(keepHistory(Object.create(t.app, { db: { value: { query } } }), LIMITS)).rejects.toThrow('connection lost');
   await t.clock.set(new Date(t.clock.now().getTime() + 660_000));
-  // The process dies after the storage has a file and before the database knows it.
+  // The process dies after the storage has the second file and before the database knows it.
+  let stored = 0;
   const dying = {
     ...t.app.storage,
-    put: async (...args: Parameters<typeof t.app.storage.put>) => t.app.storage.put(...args).then(() => Promise.reject(new Error('killed'))),
+    put: async (...args: Parameters<typeof t.app.storage.put>) => {
+      await t.app.storage.put(...args);
+      if (++stored === 2) throw new Error('killed');
+    },
   };
   await expect(keepHistory(Object.create(t.app, { storage: { value: dying } }), LIMITS)).rejects.toThrow('killed');
   await keepHistory(t.app, LIMITS);
@@ -201,16 +222,20 @@ test('a month older than HISTORY_MONTHS is exported, and its tables are detached
     `select row_count::int as rows, verified_at is not null as verified from history_files where relation = 'ledger' and month = ${first} order by part`,
   );
   expect(files.length).toBeGreaterThan(1);
+  expect(await readArchivedBefore(t.app.db)).toBe(`${monthText(first + 1)}-01`);
   expect(files.every(({ verified }) => verified)).toBe(true);
   expect(files.reduce((sum, { rows }) => sum + rows, 0)).toBe(ROWS + 1);
   expect(await sql(t.app, `select count(*)::int as n from ledger where wallet = '${wallet}'`)).toEqual([{ n: 0 }]);
+  // Each run closes one month.
+  for (let month = 1; month < 12; month++) await keepHistory(t.app, LIMITS);
+  expect(await gauges()).toMatchObject({ open_months: 2, months_to_detach: 0 });
   expect(await audit()).toEqual([]);
   expect(await audit({ all: true })).toEqual([]);
 });
 
 test('the best score of a detached month stays on the board of its game, also after the bests of the wallet are computed again', async () => {
   const [best] = await readBestScores(t.app.db, GAME, { first: 0, last: 2 ** 31 - 1 }, [{ wallet, score: 70 }]);
-  expect(best).toEqual({ rawScore: 700, at: expect.stringMatching(/T12:00:00/) });
+  expect(best).toEqual({ rawScore: 700, at: expect.stringMatching(/T13:10:/) });
   await t.app.tx((tx) => recomputeBests(tx, GAME, 'regular', wallet));
   expect(await sql(t.app, `select total::int from standings where board = 'game:${GAME}'`)).toEqual([{ total: 70 }]);
 });
@@ -244,7 +269,6 @@ test('a ban whose activity is in a detached month is not announced a second time
 });
 
 test('the audit finds a changed sum of a wallet, a changed row and a changed file of a closed month', async () => {
-  const change = (text: string) => sql(t.app, `set local session_replication_role = replica; ${text}`);
   await change(`update carried_points set points = points + 1 where paid_month = month`);
   expect((await audit()).join()).toMatch(/standings.*the wallets have 1191 points/s);
   await change(`update carried_points set points = points - 1 where paid_month = month`);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
-const scopeOf = (span: Span) => ({ board: 'global', span, bucket: span === 'all' ? 0 : bucketOf(span, DAY), past: false });
+const scopeOf = (span: Span) => ({ board: 'global', span, bucket: span === 'all' ? 0 : bucketOf(span, DAY), past: false as const });
 const read = async (span: Span, ...queries: PositionQuery[]) => await openSqlBoards(t.app).read(scopeOf(span), queries);
 
 test('SQL ranks the boards of all time and of each current period', async () => {

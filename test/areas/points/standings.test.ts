@@ -3,23 +3,22 @@ import {
   appendActivities,
   appendPoints,
   choosePlayerMode,
-  countScores,
   ensurePlayer,
   findWalletsThatPlayed,
   gameBoard,
-  grantPoints,
   LEDGER_CAUSES,
-  lockPlayers,
   openDay,
-  type Player,
   raiseBests,
+  readPage,
   readPlayerMode,
   readPlayerPoints,
   readPointTotals,
   readStandings,
   readTotals,
+  rebuildBoard,
+  refreshBoards,
+  refreshStandings,
   resetBest,
-  saveEarnings,
   scheduleRefresh,
 } from '#areas/points';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -210,51 +209,6 @@ test('the factors of a ledger entry are stored with it', async () => {
   expect(rows).toEqual([{ factors: { streak: 3 } }, { factors: null }]);
 });
 
-const playerOf = (change: Partial<Player> = {}): Player => ({
-  ...{ wallet: 'a', mode: 'regular', banned: false, earnedDay: 10, earned: 0, earnedByGame: {}, tally: {} },
-  ...{ lastScoreAt: null, overlapMs: 0 },
-  ...change,
-});
-
-test('granted points stop at the cap of the game and at the cap of all games, and begin again on the next day', () => {
-  const player = playerOf();
-  const today = { at: new Date(), day: 10 };
-  const grant = (game: string, points: number, open = today) => grantPoints(player, open, game, points, { game: 100, all: 150 });
-  expect([grant('a', 70), grant('a', 70), grant('a', 1), grant('b', 70), grant('b', 1)]).toEqual([70, 30, 0, 50, 0]);
-  expect(player).toMatchObject({ earnedDay: 10, earned: 150, earnedByGame: { a: 100, b: 50 } });
-  // A transaction that began on the day before does not reset the earnings.
-  expect(grant('c', 5, { ...today, day: 9 })).toBe(0);
-  expect(grant('constructor', 5, { ...today, day: 11 })).toBe(5);
-  expect(player).toMatchObject({ earnedDay: 11, earned: 5, earnedByGame: { constructor: 5 } });
-  expect(grantPoints(playerOf({ earned: 200 }), today, 'a', 10, { game: 100, all: 150 })).toBe(0);
-});
-
-test('a tally counts scores and points by mode and game, and voided scores are subtracted', () => {
-  const player = playerOf();
-  countScores(player, 'regular', 'a', 1, 10);
-  countScores(player, 'regular', 'a', 2, 5);
-  countScores(player, 'beta', 'a', 1, 7);
-  countScores(player, 'regular', 'constructor', 1, 3);
-  countScores(player, 'regular', 'a', -1, -10);
-  expect(player.tally).toEqual({
-    regular: { a: { scores: 2, points: 5 }, constructor: { scores: 1, points: 3 } },
-    beta: { a: { scores: 1, points: 7 } },
-  });
-});
-
-test('saved earnings are read back for their own wallet', async () => {
-  const wallets = [createAddress(), createAddress()];
-  await t.app.tx(async (tx) => {
-    for (const wallet of wallets) await ensurePlayer(tx, wallet);
-  });
-  const saved = wallets.map((wallet, i) =>
-    playerOf({ wallet, earnedDay: 20 + i, earned: 30 + i, earnedByGame: { a: i }, tally: { regular: { a: { scores: i, points: 2 * i } } } }),
-  );
-  await t.app.tx((tx) => saveEarnings(tx, saved));
-  const read = await t.app.tx((tx) => lockPlayers(tx, [...wallets, ...wallets]));
-  expect(wallets.map((wallet) => read.get(wallet))).toEqual(saved);
-});
-
 test('a refresh of boards is marked and enqueued for regular standings only', async () => {
   const wallet = createAddress();
   await givePoints(t.app, { wallet, points: 4, mode: 'beta' }, 'refresh');
@@ -263,4 +217,34 @@ test('a refresh of boards is marked and enqueued for regular standings only', as
   await givePoints(t.app, { wallet, points: 4, kind: 'quest' }, 'refresh');
   expect((await marks()).map(({ board }) => board).sort()).toEqual(['global', 'quests']);
   await t.app.tx((tx) => scheduleRefresh(tx, []));
+});
+
+test('a ban takes the regular standings of its wallet off the boards, its end puts them back, and other standings stay unchanged', async () => {
+  const [wallet, other] = [createAddress(), createAddress()];
+  await t.app.tx((tx) => ensurePlayer(tx, wallet));
+  for (const one of [wallet, other]) {
+    await givePoints(t.app, { wallet: one, points: 4_000 });
+    await givePoints(t.app, { wallet: one, points: 4_000, mode: 'beta' });
+  }
+  await rebuildBoard(t.app, 'global');
+  const listed = async () => {
+    await refreshBoards(t.app);
+    const { entries } = await readPage(t.app, 'global', { span: 'all', limit: 500, offset: 0 });
+    return [wallet, other].map((one) => entries.some((line) => line.wallet === one));
+  };
+  expect(await listed()).toEqual([true, true]);
+  for (const [time, isListed] of [
+    ['app_now()', false],
+    ['null', true],
+  ] as const) {
+    await sql(t.app, `update players set banned_at = ${time} where wallet = $1`, [wallet]);
+    const standings = await t.app.tx((tx) => refreshStandings(tx, wallet));
+    expect(standings.map(({ board, mode, total }) => [board, mode, total])).toEqual([['global', 'regular', 4_000]]);
+    expect(await listed()).toEqual([isListed, true]);
+  }
+  const versions = await sql(t.app, `select version::int as version from standings where wallet = any($1) order by wallet = $2, mode`, [
+    [wallet, other],
+    other,
+  ]);
+  expect(versions).toEqual([1, 3, 1, 1].map((version) => ({ version })));
 });

@@ -12,6 +12,7 @@ import {
   scheduleRefresh,
 } from '#areas/points';
 import { newId } from '#lib/ids.ts';
+import { bucketOf, dayNumber, PERIODS } from '#lib/periods.ts';
 import type { App } from '#platform/app.ts';
 import { type Statement, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -85,6 +86,31 @@ export function scoreBest(
 export function sql<Row>(app: App, text: string, values: readonly unknown[] = []): Promise<Row[]> {
   const once: Statement<Row> = { text };
   return asOwner(app, (tx) => tx.query(once, values));
+}
+
+/**
+ * Inserts a play, two accepted scores and a rejected one of a player, with the tally and the standing of the wallet. The best score is the later one.
+ * @param ids ids of the scores, then of the play
+ */
+export async function insertScores(app: App, given: { wallet: string; gameId: string; ids: readonly string[]; at: Date }): Promise<void> {
+  const { wallet, gameId, ids, at } = given;
+  const day = dayNumber(at);
+  const begin = at.toISOString();
+  await sql(app, `insert into plays (id, wallet, game_id, started_at) values ($1, $2, $3, $4)`, [ids[3], wallet, gameId, begin]);
+  await sql(
+    app,
+    `insert into scores (id, idempotency_key, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at, decided_at, decided_by)
+     select id, 'key-' || value, $2, $3, 1, '', 10 * value, value, case status when 'accepted' then 5 else 0 end, false, status, 'regular', $4,
+       $5::timestamptz + value * interval '1 minute', case status when 'rejected' then $5::timestamptz end, case status when 'rejected' then 'test' end
+     from unnest($1::uuid[], $6::int[], $7::text[]) s(id, value, status)`,
+    [ids.slice(0, 3), wallet, gameId, day, begin, [50, 70, 90], ['accepted', 'accepted', 'rejected']],
+  );
+  await sql(app, `update players set tally = '{"regular":{"${gameId}":{"scores":2,"points":10}}}' where wallet = $1`, [wallet]);
+  const spans = PERIODS.flatMap((period) => [`${bucketOf(period, day)} as ${period}`, `70 as ${period}_value`]).join(', ');
+  const columns = PERIODS.flatMap((period) => [period, `${period}_value`]).join(', ');
+  await sql(app, `insert into standings (board, mode, wallet, version, total, ${columns}) select 'game:${gameId}', 'regular', $1, 1, 70, ${spans}`, [
+    wallet,
+  ]);
 }
 
 /** Deletes all boards from Redis (`all`), or only the marks that they are complete (`ready`). */

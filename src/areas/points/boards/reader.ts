@@ -137,7 +137,7 @@ async function readPositions(
   queries: readonly PositionQuery[],
   readBySql: (sql: SqlBoards) => Promise<BoardPositions> = (sql) => sql.read(scope, queries),
 ): Promise<{ found: BoardPositions; final: boolean }> {
-  if (scope.past && scope.span !== 'all') {
+  if (scope.past) {
     if (await isBeforeFirstDay(app, scope.span, scope.bucket)) return { found: { total: 0, rows: new Map() }, final: false };
     if (await hasFinals(app, scope.span, scope.bucket)) return { found: await readFinals(app, scope, queries), final: true };
   }

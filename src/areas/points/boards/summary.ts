@@ -51,9 +51,9 @@ const summaryBySql = perApp((app) =>
 export async function readSummary(app: App, board: PointBoard, choice: PeriodChoice): Promise<BoardSummary & { final: boolean }> {
   const scope = scopeOf(app, board, choice);
   const { span, bucket } = scope;
-  if (scope.past && span !== 'all') {
-    if (await isBeforeFirstDay(app, span, bucket)) return { ...EMPTY, final: false };
-    if (await hasFinals(app, span, bucket)) return { ...(await readFinalSummary(app, board, span, bucket)), final: true };
+  if (scope.past) {
+    if (await isBeforeFirstDay(app, scope.span, bucket)) return { ...EMPTY, final: false };
+    if (await hasFinals(app, scope.span, bucket)) return { ...(await readFinalSummary(app, board, scope.span, bucket)), final: true };
   } else {
     const sum = boardKeys(app.config.redis.prefix, board).sum(span, bucket);
     const found = await readRedis(app, board, () => boardSummary(app.redis, [...redisKeys(app, scope), sum], []));

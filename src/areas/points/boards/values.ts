@@ -15,12 +15,7 @@ export type PointBoard = (typeof POINT_BOARDS)[number];
 export const boardKindOf = (board: string): BoardKind => (board === 'global' || board === 'quests' || board === 'referrals' ? board : 'game');
 
 /** A part of a board: all time (`bucket` is 0), or one bucket, which is a day, week, month or year. `past`: whether the bucket has ended. */
-export interface BoardScope {
-  board: string;
-  span: Span;
-  bucket: number;
-  past: boolean;
-}
+export type BoardScope = { board: string; bucket: number } & ({ span: 'all'; past: false } | { span: Period; past: boolean });
 
 /** Returns the first and the last UTC day number of a bucket. */
 const daysOf = (period: Period, bucket: number): [first: number, last: number] => [bucketStart(period, bucket), bucketStart(period, bucket + 1) - 1];
