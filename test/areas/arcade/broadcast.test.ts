@@ -111,6 +111,15 @@ test('a change that the board in Redis does not show yet is copied to the board 
   expect(await shown()).toEqual([[1, 7_000]]);
 });
 
+test('a broadcast has at most 100 changes, and names the game that has more', async () => {
+  await rebuild();
+  const many = Array.from({ length: 100 }, (_, i) => change(`wallet ${i}`, null));
+  expect((await encode(many)).shared).toEqual({ updates: many.map((one) => ({ ...one, rank: null })) });
+  const { shared } = await encode([...many, change('wallet 1', null, GAMES[1])]);
+  expect(shared).toMatchObject({ more: [GAMES[0]] });
+  expect((shared as { updates: object[] }).updates).toHaveLength(100);
+});
+
 test('changes are broadcast without ranks while the board is not complete in Redis', async () => {
   await loseBoards(t.app, 'all');
   const { own, shared } = await encode([change('a', 5)], [recorded('a', 5)]);

@@ -136,6 +136,17 @@ test('in a game with a secret, the signature covers play, wallet, score and dura
   expect(evaluate({ game, submission: { ...withoutPlay, durationMs: 9_000, signature }, play: null })).toBe('accepted');
 });
 
+test('the ticks of a replay fit into the time of the play plus two seconds', () => {
+  const withTicks = (ticks: number) =>
+    evaluate({
+      game: { verification: 'replay' },
+      submission: { replay: 'a log' },
+      replay: { score: 100, ticks, ticksPerSecond: 1_000, log: Buffer.from('a log') },
+    });
+  expect(withTicks(12_000)).toBe('accepted');
+  expect(withTicks(12_001)).toBe('replay must not have more ticks than fit into the time of the play');
+});
+
 test('points are the normalized score times the points per 10,000, rounded down', () => {
   const game = { ...GAME, pointsPer10000: 333 };
   expect([0, 30, 31, 9_999, 10_000].map((normalized) => pointsFor(game, normalized))).toEqual([0, 0, 1, 332, 333]);

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { findGame, processScores } from '#areas/arcade';
 import { voidScore } from '#areas/arcade/scores/decide.ts';
 import { restoreScore } from '#areas/arcade/scores/restore.ts';
+import { readEarlier } from '#areas/arcade/scores/rows.ts';
 import { ensurePlayer } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { newId } from '#lib/ids.ts';
 import { declaredStatements } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -68,6 +70,26 @@ describe('Scores at the end of a month', () => {
     expect([...(await placesOf(wallet, 'plays')), ...(await placesOf(wallet))]).toEqual([`plays_${MONTHS[0]}`, `scores_${MONTHS[1]}`]);
     const keys = await sql(t.app, 'select tableoid::regclass::text as name, score_id from score_plays where play_id = $1', [playId]);
     expect(keys).toEqual([{ name: `score_plays_${MONTHS[0]}`, score_id: first }]);
+  });
+
+  test('a play that has the id of an earlier month gives one score too, together with a play of this month', async () => {
+    const wallet = await newPlayer();
+    const plays = [idAt(now.getTime() - 50 * 86_400_000), newId()];
+    await sql(
+      t.app,
+      `insert into plays (id, wallet, game_id, started_at) select id, $2, 'test-game', app_now() - interval '1 minute' from unnest($1::uuid[]) id`,
+      [plays, wallet],
+    );
+    const recordBoth = async () => {
+      const results = await processScores(
+        t.app,
+        plays.map((playId) => submissionOf(wallet, Date.now(), { gameId: 'test-game', playId })),
+      );
+      return results.map(({ outcome }) => (outcome.status === 200 ? outcome.receipt.scoreId : outcome));
+    };
+    const first = await recordBoth();
+    expect(new Set(first).size).toBe(2);
+    expect(await recordBoth()).toEqual(first);
   });
 
   test('an idempotency key that was used before the end of a month gives the same score after it', async () => {
@@ -134,6 +156,26 @@ test('lists of scores and points name the day before which their rows are in the
   );
   expect(await days()).toEqual(lists.map(() => [200, '2025-12-01']));
   expect(await unknown()).toBe('no such score: scores from before 2025-12-01 are in the archive');
+});
+
+test('a statement that finds earlier scores names either recent or older plays, so that few plays make it open the partitions of all months', async () => {
+  const [old, recent] = [idAt(now.getTime() - 50 * 86_400_000), newId()];
+  const playsOfStatements = async (...plays: string[]) => {
+    const found: unknown[] = [];
+    await t.app.tx((tx) => {
+      const query: Tx['query'] = (one, values) => {
+        if (one.name === 'find_earlier_scores') found.push(values?.[3]);
+        return tx.query(one, values);
+      };
+      return readEarlier(
+        { ...tx, query },
+        plays.map((playId) => submissionOf('a wallet', Date.now(), { playId })),
+      );
+    });
+    return found;
+  };
+  expect(await playsOfStatements(old, recent)).toEqual([[recent], [old]]);
+  expect(await playsOfStatements(recent)).toEqual([[recent]]);
 });
 
 const ID = `'${newId()}'`;

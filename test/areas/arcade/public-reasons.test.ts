@@ -14,6 +14,10 @@ test.each([
     { status: 'held', reasons: [], decided: false },
     'a rule of the game asks a moderator to check the score',
   ],
-  ['a decision has the reason of the moderator', { status: 'voided', reasons: ['a rule', 'modified client'], decided: true }, 'modified client'],
+  [
+    'a decision has the reason of the moderator',
+    { status: 'voided', reasons: ['a rule', 'a gap', 'modified client'], decided: true },
+    'modified client',
+  ],
   ['a decision without a reason says who decided', { status: 'rejected', reasons: [], decided: true }, 'a moderator rejected the score'],
 ] as const)('%s', (_name, score, reason) => expect(publicReason(score)).toBe(reason));
