@@ -94,7 +94,8 @@ export async function listWalletPayments(
 
 /** Returns the sum and the number of a wallet's payments that are neither completed nor reversed. The sum is in base units as text. */
 export async function readOwedToWallet(db: Queryable, wallet: string, currency: Currency): Promise<{ amount: string; payments: number }> {
-  return (await db.query(owed, [wallet, currency]))[0] ?? { amount: '0', payments: 0 };
+  const [sum] = await db.query(owed, [wallet, currency]);
+  return sum ?? { amount: '0', payments: 0 };
 }
 
 const selectOwedByTreasury = statement<{ amount: string }>(

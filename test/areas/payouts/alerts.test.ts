@@ -7,6 +7,7 @@ import type { App } from '#platform/app.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { nonceAccount, storeLane } from '#test/support/areas/payout-rows.ts';
+import { asOwner } from '#test/support/database.ts';
 
 let t: TestApp;
 /** The application with a log that the test reads. */
@@ -69,10 +70,10 @@ test('a reconciliation that finds differences pauses payouts and raises an alert
 test('a planner that finds differences on stale lanes pauses payouts and raises an alert with the first three', async () => {
   app.chain.node.accounts = async (addresses) => ({ slot: 1, accounts: addresses.map(() => null) });
   // The first run of a process reconciles all lanes. There are none yet.
-  await runPlanner(app);
+  expect(await runPlanner(app)).toBe(false);
   expect([raised(), await pauseReason()]).toEqual([[], null]);
   const healthy = await storeLane(app);
-  await runPlanner(app);
+  expect(await runPlanner(app)).toBe(false);
   expect([raised(), await pauseReason()]).toEqual([[], null]);
   const lanes = [];
   for (let i = 0; i < 4; i++) lanes.push(await storeLane(app, { stale: true }));
@@ -102,4 +103,15 @@ test('while the RPC node does not answer, the planner and the reconciliation rai
     ['chain', 'the RPC node is down'],
   ]);
   expect(await sql(app, 'select * from payout_lanes')).toEqual(before);
+});
+
+test('a PostgreSQL role that may not read the identity of the database reconciles lanes, and the stored identity is deleted', async () => {
+  const identity = () => sql(app, 'select system_identifier as system, timeline from payout_watch');
+  app.chain.node.accounts = async () => ({ slot: 1, accounts: [] });
+  await runReconciliation(app);
+  expect(await identity()).toEqual([{ system: expect.stringMatching(/^\d+$/), timeline: 1 }]);
+  await asOwner(app, (tx) => tx.query({ text: 'revoke execute on function pg_control_system() from public' }));
+  await runReconciliation(app);
+  expect(await identity()).toEqual([{ system: null, timeline: null }]);
+  expect([raised(), await pauseReason()]).toEqual([[], null]);
 });

@@ -21,8 +21,11 @@ function account({ amount = 0n, frozen = false, owner = wallet }: Holding) {
   return { owner: TOKEN_PROGRAM, data };
 }
 
-/** Returns the name of the error of a batch of two payments (70 and 30 base units) whose first transfer failed; `do` when the batch does not fail. */
-async function diagnosisOf(source: Holding | null, destination: Holding | null = {}, opens = false): Promise<string> {
+/**
+ * Returns the name of the error of a batch of two payments (70 and 30 base units) whose first transfer failed; `do` when the batch does not fail.
+ * @param failure the instruction that failed, and its error code
+ */
+async function diagnosisOf(source: Holding | null, destination: Holding | null = {}, opens = false, failure = {}): Promise<string> {
   const accounts = [source && account({ owner: treasury, ...source }), destination && account(destination)];
   // `diagnose` uses no other part of the application and of the batch.
   const app = { chain: { node: { accounts: async () => ({ slot: 1, accounts }) } } } as unknown as App;
@@ -31,7 +34,7 @@ async function diagnosisOf(source: Holding | null, destination: Holding | null =
     { wallet: other, amount: 30n, opens: false },
   ];
   const batch = { mint, treasury, members } as unknown as Parameters<typeof diagnose>[1];
-  const error = { name: 'Rejected', message: 'it failed', instruction: opens ? 2 : 1, code: 99 };
+  const error = { name: 'Rejected', message: 'it failed', instruction: opens ? 2 : 1, code: 99, ...failure };
   const outcome = await diagnose(app, batch, error);
   return outcome.do === 'fail' ? outcome.error.name : outcome.do;
 }
@@ -50,4 +53,13 @@ test('a failed batch names the wallet’s token account as the reason when it wa
   const names = [await diagnosisOf(funded, { frozen: true }), await diagnosisOf(funded, { owner: other })];
   expect(names[0]).toBe(names[1]);
   expect(['Rejected', 'AccountGone']).not.toContain(names[0]);
+});
+
+test('a batch waits when the fee payer cannot pay for a token account, and when no instruction of a payment failed', async () => {
+  const funded = { amount: 100n };
+  expect(await diagnosisOf(funded, null, true, { instruction: 1, code: 1 })).toBe('wait');
+  expect(await diagnosisOf(funded, null, true, { instruction: 1, code: 2 })).toBe('Rejected');
+  expect(await diagnosisOf(funded, {}, true, { instruction: 2, code: 1 })).toBe('Rejected');
+  expect(await diagnosisOf(funded, {}, false, { instruction: 0 })).toBe('wait');
+  expect(await diagnosisOf(funded, {}, false, { instruction: 3 })).toBe('wait');
 });

@@ -4,6 +4,7 @@ import { runPlanner, runReconciliation } from '#areas/payouts';
 import { selectFailover } from '#areas/payouts/reconciliation/rows.ts';
 import { startWorker } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { randomAddress } from '#test/support/areas/payout-rows.ts';
 import {
   balanceOf,
   createAllPayments,
@@ -42,7 +43,20 @@ test('a batch is not stored when the database failed over after the lanes were r
   expect(await t.app.db.query(selectFailover)).toEqual([]);
 });
 
+test('when the nonce of a lane has changed on the chain, its payments wait, and the lane is read again', async () => {
+  const [owed] = await createAllPayments(t, [paymentRequest()]);
+  if (!owed) throw new Error('no payment was created');
+  const [lane] = await sql<{ nonce: string }>(t.app, 'select nonce from payout_lanes');
+  const change = () => sql(t.app, 'update payout_lanes set nonce = $1', [randomAddress()]);
+  await runPlanner(meanwhile(t.app, 'select_payout_lanes_in_demand', change));
+  expect((await storedPayments(t, [owed])).map(({ state }) => state)).toEqual(['pending']);
+  expect(await sql(t.app, 'select stale, batch from payout_lanes')).toEqual([{ stale: true, batch: null }]);
+  await sql(t.app, 'update payout_lanes set nonce = $1', [lane?.nonce]);
+});
+
 test('when a claim opens the same token account at the same time, the batch is not stored, other payments are batched, and its member is paid later', async () => {
+  // Without other due payments, the planner first plans the member whose account the claim opens.
+  await sql(t.app, `update payments set next_at = app_now() + interval '1 hour' where state = 'pending'`);
   const [met] = await createAllPayments(t, [paymentRequest({ currency: 'reward' })]);
   const [other] = await createAllPayments(t, [paymentRequest()]);
   if (!met || !other) throw new Error('no payment was created');

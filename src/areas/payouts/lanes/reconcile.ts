@@ -41,7 +41,7 @@ export async function reconcileLanes(app: App, which: 'stale' | 'all', { readsHi
     const chunk = lanes.slice(i, i + MAX_ACCOUNTS_PER_REQUEST);
     const addresses = chunk.map(({ address }) => parseAddress(address));
     const { slot, accounts } = await app.chain.node.accounts(addresses, 'finalized');
-    const values = accounts.map((account) => decodeNonce(account)?.value ?? null);
+    const values = accounts.map((account) => decodeNonce(account)?.value);
     const others = await readOtherNonces(
       app,
       chunk.filter((lane, n) => isChanged(lane, values[n] ?? null)),

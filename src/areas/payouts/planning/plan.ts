@@ -62,16 +62,15 @@ async function plansFor(app: App, lane: Plan['lane'], mints: ReadonlyMap<Currenc
 /**
  * Puts pending payments of a free lane into a batch, as many as fit into one Solana transaction. Reads the chain before the database transaction
  * begins. If the chain changes after this read, the simulation of the batch fails and the payments are planned again.
- * @returns whether a batch was stored
  */
-export async function planLane(app: App, lane: Lane, mints: ReadonlyMap<Currency, Address>): Promise<boolean> {
-  if (lane.nonce === null || lane.stale || lane.batch !== null) return false;
+export async function planLane(app: App, lane: Lane, mints: ReadonlyMap<Currency, Address>): Promise<void> {
+  if (lane.nonce === null || lane.stale || lane.batch !== null) return;
   for (const plan of await plansFor(app, { ...lane, nonce: lane.nonce }, mints)) {
-    if (await planBatch(app, plan)) return true;
+    if (await planBatch(app, plan)) return;
   }
-  return false;
 }
 
+/** Puts pending payments of one currency into a batch. @returns whether a batch was stored */
 async function planBatch(app: App, plan: Plan): Promise<boolean> {
   const { lane, mint, candidates } = plan;
   const treasury = app.chain.key('treasury').publicKey;

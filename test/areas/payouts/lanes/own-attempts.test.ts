@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readOwnAttempts } from '#areas/payouts/lanes/own-attempts.ts';
+import { readNonceAfter, readOwnAttempts } from '#areas/payouts/lanes/own-attempts.ts';
+import type { App } from '#platform/app.ts';
+import { nonceAfter } from '#platform/solana/system-program.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { randomAddress } from '#test/support/areas/payout-rows.ts';
@@ -71,4 +73,13 @@ test('a lane’s nonce was used by the finalized or failed attempt with this acc
     const landed = expected === 'landed' ? { signature, slot: 6 } : null;
     expect({ state, ...(await readOf(1, account, nonce)) }).toEqual({ state, landed, pending: expected === 'pending' });
   }
+});
+
+test('the nonce after a transaction comes from the first RPC node that has its block', async () => {
+  const [first, second] = [randomAddress(), randomAddress()];
+  const node = (blockhash: string | null) => ({ previousBlockhash: async () => blockhash });
+  const read = (chain: object) => readNonceAfter({ chain } as App, 7);
+  expect(await read({ node: node(first), second: node(second) })).toBe(nonceAfter(first));
+  expect(await read({ node: node(null), second: node(second) })).toBe(nonceAfter(second));
+  expect(await read({ node: node(null), second: null })).toBeNull();
 });

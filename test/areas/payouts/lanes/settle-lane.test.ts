@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { readNonceUser } from '#areas/payouts/lanes/nonce-user.ts';
-import { lockLane, settleLane } from '#areas/payouts/lanes/rows.ts';
+import { lockLane, markStale, settleLane } from '#areas/payouts/lanes/rows.ts';
+import { resumePayouts } from '#areas/payouts/reconciliation/pause.ts';
+import { run } from '#platform/db/query-builder.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { randomAddress, type StoredLane, storeBatch, storeLane } from '#test/support/areas/payout-rows.ts';
@@ -82,4 +84,22 @@ test('a lane whose nonce no known transaction used becomes stale, and other lane
   const [lane, other] = [await storeLane(t.app), await storeLane(t.app)];
   expect(await readNonceUser(t.app, { account: lane.address, nonce: randomAddress() })).toBeNull();
   expect([await rowOf(lane), await rowOf(other)]).toMatchObject([{ stale: true }, { stale: false }]);
+});
+
+test('a lane whose nonce may have been used is marked as stale, and other lanes are not', async () => {
+  const [lane, other] = [await storeLane(t.app), await storeLane(t.app)];
+  await t.app.tx((tx) => run(tx, markStale([lane.lane])));
+  expect([await rowOf(lane), await rowOf(other)]).toMatchObject([{ stale: true }, { stale: false }]);
+});
+
+test('an operator who resumes payouts accepts existing lanes only, and must name all unmatched transactions', async () => {
+  const [lane, other] = [await storeLane(t.app), await storeLane(t.app)];
+  const accepted = async () =>
+    sql(t.app, 'select accepted, stale from payout_lanes where lane = any($1::int[]) order by lane', [[lane.lane, other.lane]]);
+  const neither = { accepted: false, stale: false };
+  await expect(resumePayouts(t.app, 'an operator', ['a-signature'], [lane.lane])).rejects.toMatchObject({ status: 409 });
+  await expect(resumePayouts(t.app, 'an operator', [], [lane.lane, 30_000])).rejects.toMatchObject({ status: 400 });
+  expect(await accepted()).toEqual([neither, neither]);
+  await resumePayouts(t.app, 'an operator', [], [lane.lane]);
+  expect(await accepted()).toEqual([{ accepted: true, stale: true }, neither]);
 });

@@ -10,6 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 
+test('the status of payouts shows the difference between the database and the chain that pauses them', async () => {
+  await sql(t.app, `update payout_watch set doubt = 'a difference'`);
+  expect((await payoutsStatus(t.app)).doubt).toBe('a difference');
+  await sql(t.app, 'update payout_watch set doubt = null');
+  expect((await payoutsStatus(t.app)).doubt).toBeNull();
+});
+
 test('the status of payouts shows for each lane the progress of reading the history of the lane’s present account', async () => {
   const [read, unread, replaced] = [await storeLane(t.app), await storeLane(t.app), await storeLane(t.app)];
   const storeScan = (lane: number, address: string, listed: number) =>
