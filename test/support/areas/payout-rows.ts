@@ -32,6 +32,14 @@ export async function storeLane(app: App, { stale = false, nonceSlot = 0 } = {})
   return lane;
 }
 
+/** The keys that pay a batch, and the mint of its token. */
+interface BatchKeys {
+  readonly feePayer: string;
+  readonly treasury: string;
+  readonly mint: string;
+}
+const randomKeys = (): BatchKeys => ({ feePayer: randomAddress(), treasury: randomAddress(), mint: randomAddress() });
+
 /** A stored batch that uses its lane. */
 export interface StoredBatch extends Omit<StoredLane, 'authority'> {
   readonly id: string;
@@ -42,7 +50,12 @@ export interface StoredBatch extends Omit<StoredLane, 'authority'> {
  * @param payments ids in batch order
  * @param lane by default a new lane
  */
-export async function storeBatch(app: App, payments: readonly string[], lane?: Omit<StoredLane, 'authority'>): Promise<StoredBatch> {
+export async function storeBatch(
+  app: App,
+  payments: readonly string[],
+  lane?: Omit<StoredLane, 'authority'>,
+  { feePayer, treasury, mint } = randomKeys(),
+): Promise<StoredBatch> {
   const id = randomUUID();
   const used = lane ?? (await storeLane(app));
   await app.tx(async (tx) => {
@@ -51,7 +64,7 @@ export async function storeBatch(app: App, payments: readonly string[], lane?: O
         text: `insert into payout_batches (id, lane, address, nonce, fee_payer, treasury, mint, decimals, rent, urgency, members_hash)
           values ($1, $2, $3, $4, $5, $6, $7, 6, 100, 0, $8)`,
       },
-      [id, used.lane, used.address, used.nonce, randomAddress(), randomAddress(), randomAddress(), '0'.repeat(64)],
+      [id, used.lane, used.address, used.nonce, feePayer, treasury, mint, '0'.repeat(64)],
     );
     await tx.query(
       {
