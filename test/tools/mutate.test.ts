@@ -125,6 +125,15 @@ test('each reviewed equivalent mutant exists in the sources', () => {
   expect(missing).toEqual([]);
 });
 
+test('a reviewed equivalent mutant with a number describes one of several equal mutants of its line', () => {
+  const entry = { path: 'a.ts', context: 'rows[0] ?? 0', original: '0', replacement: '1', reason: 'a test' };
+  const described = (nth?: number) => [1, 2].map((n) => describes({ ...entry, ...(nth === undefined ? {} : { nth }) }, { ...entry, nth: n }));
+  expect([described(), described(2)]).toEqual([
+    [true, true],
+    [false, true],
+  ]);
+});
+
 test('each area has sources and tests', () => {
   for (const [area, { sources, tests }] of Object.entries(AREAS))
     expect({ area, empty: [sources, tests].filter((one) => filesOf(one).length === 0) }).toEqual({ area, empty: [] });

@@ -16,6 +16,8 @@ export interface Mutant extends Edit {
   readonly original: string;
   /** The whole line of the mutant, without indentation. */
   readonly context: string;
+  /** 1 for the first mutant of the file with the same line, original and replacement, 2 for the second one. */
+  readonly nth: number;
   /** Name of the constant of the module whose initializer contains the mutant; null when the mutant is inside a function. */
   readonly owner: string | null;
   /** Hash that does not change when other lines of the file change. */
@@ -44,7 +46,7 @@ export function findMutants(source: Source): Mutant[] {
       const nth = (seen.get(content) ?? 0) + 1;
       seen.set(content, nth);
       const key = createHash('sha256').update(`${content}\0${nth}`).digest('hex').slice(0, 16);
-      return { ...edit, path, line, original, context, key };
+      return { ...edit, path, line, original, context, nth, key };
     });
 }
 

@@ -25,8 +25,8 @@ export interface Control {
   readonly failure: string;
 }
 
-/** A reviewed mutant that cannot change what the code does. */
-export interface EquivalentMutant extends Pick<Mutant, 'path' | 'context' | 'original' | 'replacement'> {
+/** A reviewed mutant that cannot change what the code does. Without `nth`, all mutants with this line, original and replacement. */
+export interface EquivalentMutant extends Pick<Mutant, 'path' | 'context' | 'original' | 'replacement'>, Partial<Pick<Mutant, 'nth'>> {
   readonly reason: string;
 }
 
@@ -85,9 +85,13 @@ export function readEquivalentMutants(): EquivalentMutant[] {
 }
 
 /** Returns whether a reviewed entry describes a mutant. Line numbers are not compared, because they change often. */
-export function describes(entry: EquivalentMutant, mutant: Pick<Mutant, 'path' | 'context' | 'original' | 'replacement'>): boolean {
+export function describes(entry: EquivalentMutant, mutant: Pick<Mutant, 'path' | 'context' | 'original' | 'replacement' | 'nth'>): boolean {
   return (
-    entry.path === mutant.path && entry.context === mutant.context && entry.original === mutant.original && entry.replacement === mutant.replacement
+    (entry.nth ?? mutant.nth) === mutant.nth &&
+    entry.path === mutant.path &&
+    entry.context === mutant.context &&
+    entry.original === mutant.original &&
+    entry.replacement === mutant.replacement
   );
 }
 
