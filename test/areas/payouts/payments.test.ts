@@ -10,6 +10,7 @@ import {
   accountOf,
   balanceOf,
   createAllPayments,
+  eventsOf,
   openAccounts,
   type PayoutsTest,
   paymentRequest,
@@ -186,6 +187,7 @@ test('a payment made by hand is completed with its transaction, and the same tra
   const closed = await resolve(first.id, signature);
   expect([closed.status, closed.body]).toMatchObject([200, { status: 'completed', signature }]);
   expect((await resolve(first.id, signature)).status).toBe(200);
+  expect((await eventsOf(t, { id: first.id, created: false })).map(({ type }) => type)).toEqual(['payout_failed', 'payout_confirmed']);
   const twice = await resolve(second.id, signature);
   expect([twice.status, twice.body]).toEqual([
     409,

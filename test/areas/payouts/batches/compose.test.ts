@@ -50,12 +50,19 @@ test('a batch fails when a payment is no longer part of it, its keys were rotate
   expect(await compose(used)).toMatchObject(failure('NonceUsed'));
 });
 
-test('the attempt of a batch is not stored when a payment has left the batch since the transaction was composed', async () => {
+test.each([
+  ['the batch was closed', `update payout_batches set state = 'over', closed_at = app_now() where id = $1`],
+  ['a payment was taken out of the batch', `update payout_batch_members set live = false where batch = $1 and position = 1`],
+  [
+    'a payment is pending',
+    `update payments set state = 'pending' where id = (select payment from payout_batch_members where batch = $1 and position = 1)`,
+  ],
+])('the attempt of a batch is not stored when %s since the transaction was composed', async (_what, change) => {
   const batch = await storePaid([1n, 2n]);
   const draft = await compose(batch);
   if (draft.do !== 'sign') throw new Error('the batch was not composed');
   const store = () => t.app.tx(async (tx) => await payoutBatch.signed?.(tx, [{ subject: batch.id, signature: 'a', draft, isFurther: false }]));
   await store();
-  await sql(t.app, `update payments set state = 'pending' where id = $1`, [batch.payments[1]]);
-  await expect(store()).rejects.toThrow('a member is no longer in the state batched');
+  await sql(t.app, change, [batch.id]);
+  await expect(store()).rejects.toThrow('was closed, or a member is no longer in the state batched');
 });
