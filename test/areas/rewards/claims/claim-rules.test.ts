@@ -12,14 +12,15 @@ beforeAll(async () => {
 });
 afterAll(() => t?.close());
 
-test('a claim whose simulation fails waits, fails with a reason for the wallet, or is left to the rules of all transactions', async () => {
+test('a claim whose simulation fails waits for a final state, fails when its epoch is expired, or is left to the rules of all transactions', async () => {
   const draft = { do: 'sign', feePayer: 'feePayer', instructions: [] } as const;
   const outcomeOf = async (code: number | null, instruction: number | null = 1) =>
     await claim.simulationFailed?.(t.app, 'a claim', { name: 'InstructionError', message: 'custom program error', instruction, code }, draft);
-  const [notOpen, badProof, alreadyClaimed, frozen] = [6_009, 6_022, 6_023, 6_027] as const;
+  const [notOpen, expired, badProof, alreadyClaimed, frozen] = [6_009, 6_019, 6_022, 6_023, 6_027] as const;
   expect(await outcomeOf(alreadyClaimed)).toMatchObject({ do: 'wait', reason: 'the claim is already paid' });
   expect(await outcomeOf(notOpen)).toMatchObject({ do: 'wait', reason: 'the epoch is settled or closed' });
-  expect(await outcomeOf(frozen)).toMatchObject({ do: 'fail', error: { message: 'the token account of the wallet is frozen' } });
+  expect(await outcomeOf(frozen)).toMatchObject({ do: 'wait', reason: 'the wallet’s token account is frozen' });
+  expect(await outcomeOf(expired)).toMatchObject({ do: 'fail', error: { message: 'the epoch is expired; its rewards cannot be claimed any more' } });
   for (const outcome of [await outcomeOf(badProof), await outcomeOf(1), await outcomeOf(null), await outcomeOf(alreadyClaimed, null)])
     expect(outcome).toBeUndefined();
 });

@@ -85,8 +85,10 @@ test('a reward that is claimed on the chain or in the database is refused, and t
 test('a claim that opens no account costs no rent, and is refused while the token account is frozen', async () => {
   const account = tokenAccountOf(t, addressOf(owner)).toBase58();
   await t.chain.control.freeze(account);
+  await finalize();
   await expect(build(owner)).rejects.toMatchObject({ status: 409, message: `the wallet’s token account ${account} is frozen` });
   await t.chain.control.freeze(account, false);
+  await finalize();
   const { instructions, rent } = await build(owner);
   expect([instructions.length, rent]).toEqual([1, 0n]);
   await t.chain.send(instructions, [owner]);
