@@ -25,6 +25,10 @@ test('the range of ids is the first and the last of them, and is empty for no id
   expect(rangeOf([])).toEqual([null, null]);
 });
 
+test('the first id of the time some days before an id has its time less these days, and no random digits', () => {
+  expect(daysBefore('0199b3a2-7c1e-7d44-9a57-2f1f5e0c9b1a', 1)).toBe('0199ae7c-201e-0000-0000-000000000000');
+});
+
 test('a day before the first id of all is the first id of all', () => {
   expect(daysBefore('00000000-0001-7000-8000-000000000000', 1)).toBe('00000000-0000-0000-0000-000000000000');
 });

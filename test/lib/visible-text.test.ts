@@ -6,6 +6,7 @@ const SHOWN: readonly (readonly [name: string, text: string])[] = [
   ['English', 'good luck!'],
   ['German', 'Größe, Übung'],
   ['Vietnamese with two marks on a letter', 'Tiếng Việt'],
+  ['four marks on a letter', `q${'\u0301'.repeat(4)}`],
   ['Hebrew with points', 'שָׁלוֹם עֲלֵיכֶם'],
   ['Arabic with vowel signs', 'السَّلَامُ عَلَيْكُمْ'],
   ['Persian with a zero-width non-joiner', 'می\u200Cخواهم'],

@@ -131,6 +131,7 @@ test('a commitment that was made too early, or whose beacon round is too soon or
   expect(mismatchPath(verifyWith({ at: at(due - 59_000) }))).toBe('commitment.beaconRound');
   expect(verifyWith({ at: at(closed - 57_000) }).ok).toBe(true);
   expect(mismatchPath(verifyWith({ at: at(closed - 61_000) }))).toBe('commitment.at');
+  expect(mismatchPath(verifyWith({ at: at(closed - 60_000) }))).not.toBe('commitment.at');
   expect(mismatchPath(verifyWith({ at: at(closed - 58_000) }))).toBe('commitment.beaconRound');
   expect(mismatchPath(verifyWith({ leaf: '00'.repeat(32) }))).toBe('entries');
 });

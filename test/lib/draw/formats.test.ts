@@ -251,6 +251,8 @@ test('invalid parameters are rejected', () => {
     { picks: 51 },
     { range: 256 },
     { prizes: [] },
+    { prizes: chatParameters().prizes.map((prize, i) => ({ ...prize, place: i })) },
+    { payWithinSec: 0 },
     { maxEntriesPerWallet: 0 },
     { closesAt: chatParameters().opensAt },
     { commitWithinSec: 121 },

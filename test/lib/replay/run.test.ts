@@ -67,6 +67,15 @@ describe('a hostile simulation', () => {
     expect(run(250)).toEqual({ refusal: 'too_many_instructions' });
   });
 
+  test('may use its whole budget', () => {
+    const parts = { tick: [...code.i32(1), 0x45, 0x1a, ...code.i32(0)] };
+    const module = new WebAssembly.Module(meterSimulation(buildModule(parts)));
+    const run = (ticks: number) => runReplay(module, SEED, [{ ticks, input: 0 }], { maxTicks: 10_000_000, instructionsPerTick: 1 });
+    // 1,000 + n units of fuel; each tick takes 4, and score takes 1: 333 ticks use all of them.
+    expect(run(333)).toHaveProperty('result');
+    expect(run(334)).toEqual({ refusal: 'too_many_instructions' });
+  });
+
   test('with endless recursion traps at a fixed depth', () => {
     expect(play({ tick: code.call(1) }, 1, { maxTicks: 1, instructionsPerTick: 1_000_000 })).toEqual({ refusal: 'trap' });
     expect(play({ tick: code.call(3), functions: [code.call(1)] }, 1, { maxTicks: 1, instructionsPerTick: 1_000_000 })).toEqual({ refusal: 'trap' });
