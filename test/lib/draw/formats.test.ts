@@ -9,7 +9,6 @@ import { extendRunningHash, roundLeaf, runningHashes, summarize } from '#lib/dra
 import { findBrokenRule } from '#lib/draw/rules.ts';
 import { buildTree } from '#lib/merkle.ts';
 import { randomGenerator } from '#test/support/areas/board-model.ts';
-import { SLOWDOWN } from '#test/support/slowdown.ts';
 import { naiveLeaf, naiveMembersHash, naiveParametersHash, naiveRoot, naiveRoundLeaf, naiveRunningHash } from './naive.ts';
 import { addressOf, chatParameters, entriesOf, legacyParameters, uuidOf } from './rounds.ts';
 
@@ -170,17 +169,10 @@ test('the memo of a batch names its members in their order', () => {
     expect(readPayoutMemo(text)).toBeNull();
 });
 
-test('leaves, root and running hash of 100,000 entries take about a second', () => {
+test('a round may have 100,000 entries', () => {
   const parameters = chatParameters();
   const entries = entriesOf(parameters, 100_000, 500, randomGenerator(3));
-  const hash = parametersHash(parameters);
-  const times = [1, 2].map(() => {
-    const began = performance.now();
-    expect(summarize(parameters.round, hash, entries).count).toBe(100_000);
-    return performance.now() - began;
-  });
-  // The faster of two runs, because the machine may be busy; 1.1 s on an idle machine.
-  expect(Math.min(...times)).toBeLessThan(4_000 * SLOWDOWN);
+  expect(summarize(parameters.round, parametersHash(parameters), entries).count).toBe(100_000);
 });
 
 test('a line of the published entries is canonical JSON and reads back as the entry', () => {

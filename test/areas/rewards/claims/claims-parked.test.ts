@@ -38,7 +38,7 @@ const transactionOf = async (epoch: number) => (await t.app.db.query(selectTrans
 
 /** Lets the next attempt of a claim fail: its owner closes the token account before the transaction lands, and reopens it later. */
 async function failOnce(player: SignedIn, { epoch }: TestEpoch, refusals: number): Promise<void> {
-  const late = await t.chain.control.fault({ kind: 'late', slots: 30, methods: ['sendTransaction'] });
+  const late = await t.chain.control.fault({ kind: 'late', slots: 60, methods: ['sendTransaction'] });
   await retryUntilPass(async () => expect(await transactionOf(epoch)).toMatchObject({ state: 'live', refusals: refusals - 1 }), 10_000);
   await t.chain.control.setAccounts([{ address: tokenAccountOf(t, player.wallet).toBase58() }]);
   await retryUntilPass(async () => expect(await transactionOf(epoch)).toMatchObject({ refusals }));
