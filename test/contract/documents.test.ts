@@ -16,6 +16,13 @@ test('every point of the document on security names tests, and those are there',
   expect(missing).toEqual([]);
 });
 
+test('the scripts in bin name only test files and folders that exist', () => {
+  const scripts = readdirSync(join(root, 'bin')).map((name) => readFileSync(join(root, 'bin', name), 'utf8'));
+  const named = scripts.flatMap((text) => [...text.matchAll(/(?<![\w/$}])test\/[\w/.-]+/g)].map(([path]) => path));
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
 test('docs/operations.md lists every setting that a process reads, and no other', () => {
   const read = new Set<string>();
   readConfig(new Proxy({}, { get: (_env, name) => void read.add(String(name)) }));
