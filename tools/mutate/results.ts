@@ -25,7 +25,7 @@ export interface Control {
   readonly failure: string;
 }
 
-/** A reviewed mutant that cannot change what the code does. Without `nth`, all mutants with this line, original and replacement. */
+/** A reviewed mutant that cannot change what the code does. An entry without `nth` describes all mutants with its line, original and replacement. */
 export interface EquivalentMutant extends Pick<Mutant, 'path' | 'context' | 'original' | 'replacement'>, Partial<Pick<Mutant, 'nth'>> {
   readonly reason: string;
 }

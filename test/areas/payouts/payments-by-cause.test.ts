@@ -93,6 +93,7 @@ test('a transaction that the RPC node finds only in its history paid a wallet', 
     }),
     transaction: async () => ({ outcome, blockTime: 3 }),
   };
+  // `checkTransfer` uses no other part of the application.
   const app = { chain: { usdcMint, node } } as unknown as App;
   expect(await checkTransfer(app, 'a signature', wallet, 'usdc')).toEqual({ verdict: 'paid', amount: 5n, at: 3 });
 });

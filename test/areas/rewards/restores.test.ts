@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 afterAll(() => t.close());
 
-/** Opens another process with further settings, and without some of those of the test. */
+/** Opens another process. It has the settings of the test and the settings in `env`, except those that `without` names. */
 async function openProcess(env: Readonly<Record<string, string>>, without: readonly string[] = []): Promise<App> {
   const own = Object.entries({ ...t.env, ...env }).filter(([name]) => !without.includes(name));
   const app = await openContext(readConfig(Object.fromEntries(own)), 'test');

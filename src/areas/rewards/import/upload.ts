@@ -52,8 +52,8 @@ export async function readUpload<T>(
 }
 
 /**
- * Decompresses the body chunk by chunk as it is read, so the size limit stops a decompression bomb early. The result fails when the body fails, also
- * when it failed before this call.
+ * Decompresses the body chunk by chunk as it is read, so the size limit stops a decompression bomb early. If the body fails, the returned stream fails
+ * too, even if the body failed before this call.
  */
 function decompress(body: Readable): Readable {
   return pipeline(body, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined);

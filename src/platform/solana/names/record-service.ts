@@ -37,7 +37,7 @@ export async function resolveBySrs(app: App, name: Name, account: FetchedAccount
   if (!program.equals(RECORD_SERVICE) || data[0] !== RECORD) return UNREADABLE_NAME;
   const key = (at: number) => addressOfBytes(data.subarray(at, at + 32));
   if (!key(AT.class).equals(SOL_CLASS) || data[AT.seedLength] !== SEED_BYTES) return UNREADABLE_NAME;
-  // Data that ends before the end of the seed is refused too.
+  // This comparison also refuses data that ends before the end of the seed.
   if (!data.subarray(AT.seed, AT.seed + SEED_BYTES).equals(seedOf(name))) return UNREADABLE_NAME;
   // The record service stores the expiry time but does not enforce it, so this function checks the expiry time. Unix time in seconds; 0 means that
   // the name never expires.
