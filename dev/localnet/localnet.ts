@@ -100,7 +100,9 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
   const chain = new Chain({ slotMs, confirmedAfter, finalizedAfter, journalPath, seed });
   const beacon = new Beacon({ seed, periodMs: beaconMs, genesisTime: identity.born });
   const keys = keysOf(seed);
+  let isReady = false;
   const services: LocalnetServices = {
+    isReady: () => isReady,
     chain,
     beacon,
     faults: new Faults(),
@@ -147,6 +149,7 @@ async function start(options: LocalnetOptions, unlock: () => void): Promise<Loca
     }
     if (options.market !== undefined) chain.congest(marketOf(options.market));
     if (options.creditsPerSecond !== undefined) for (const { limit } of nodes) limit.set(options.creditsPerSecond);
+    isReady = true;
   } catch (error) {
     await shutDown();
     throw error;

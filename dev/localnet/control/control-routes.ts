@@ -15,6 +15,7 @@ export class CommandError extends Error {}
 /** Runs a command of the control endpoint. @throws CommandError */
 export function runCommand(services: LocalnetServices, name: string, body: unknown): object {
   if (!Object.hasOwn(COMMANDS, name)) throw new CommandError(`no such command: ${name}`);
+  if (!services.isReady()) throw new CommandError('the localnet is still starting');
   for (const chain of chainsOf(services)) chain.tick();
   return ACTIONS[name as CommandName](services, body) ?? {};
 }

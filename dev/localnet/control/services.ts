@@ -9,6 +9,8 @@ export interface LocalnetServices {
   readonly chain: Chain;
   readonly beacon: Beacon;
   readonly faults: Faults;
+  /** Returns whether the programs and accounts of a new cluster exist. Until then commands are refused, because a fault would make the start fail. */
+  readonly isReady: () => boolean;
   /** `first` is the RPC node behind the first port, `second` the RPC node behind the second port. */
   readonly first: Node;
   readonly second: Node;

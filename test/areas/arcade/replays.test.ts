@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -61,8 +61,7 @@ describe('a game with verification by replay', () => {
     const response = await send(t, first.simulation.path);
     expect(response.headers.get('content-type')).toBe('application/wasm');
     expect(response.headers.get('cache-control')).toContain('immutable');
-    const bytes = Buffer.from(await response.arrayBuffer());
-    expect(createHash('sha256').update(bytes).digest('hex')).toBe(first.simulation.hash);
+    expect(hash('sha256', new Uint8Array(await response.arrayBuffer()))).toBe(first.simulation.hash);
     const again = await send(t, first.simulation.path, { headers: { 'If-None-Match': response.headers.get('etag') ?? '' } });
     expect(again.status).toBe(304);
   });
@@ -159,7 +158,7 @@ describe('a game with verification by replay', () => {
     expect((await player.fetch(`/arcade/score/${body.scoreId}/replay`)).status).toBe(200);
   });
 
-  test('deletes old replays, except those of personal bests', async () => {
+  test('deletes old replays with their seeds, except those of personal bests', async () => {
     await registerHostile('purged-game', {});
     const player = await signIn(t);
     const scores: string[] = [];
@@ -173,7 +172,8 @@ describe('a game with verification by replay', () => {
     await t.clock.set(new Date(t.clock.now().getTime() + 90 * 86_400_000));
     await t.app.tx((tx) => purgeReplays(tx, 90));
     expect(await left()).toEqual([200, 404]);
-    expect(await sql(t.app, 'select kept from score_replays where score_id = any($1::uuid[])', [scores])).toEqual([{ kept: true }]);
+    const seeds = 'select id, kept from scores join play_seeds using (play_id) left join score_replays on score_id = id where id = any($1::uuid[])';
+    expect(await sql(t.app, seeds, [scores])).toEqual([{ id: scores[0], kept: true }]);
   });
 });
 

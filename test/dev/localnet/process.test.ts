@@ -108,6 +108,24 @@ test('a cluster that is killed while transactions land has every transaction tha
   expect(value.filter((status) => status === null)).toEqual([]);
 });
 
+test('a cluster refuses faults until it has started, so that they cannot make the start fail', async () => {
+  const localnet = await start(newFolder());
+  const control = new LocalnetControl(localnet.url);
+  await localnet.kill();
+  const refusals = new Set<string>();
+  let isOver = false;
+  const orders = (async () => {
+    while (!isOver) {
+      const order = control.fault({ kind: 'fail', node: 'first', status: 500 });
+      await order.catch((error: unknown) => refusals.add(String(error)));
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  })();
+  await localnet.restart().finally(() => (isOver = true));
+  await orders;
+  expect([...refusals].join()).toContain('the localnet is still starting');
+});
+
 test('an incomplete last journal entry is truncated, and a damaged entry is an error', async () => {
   const folder = newFolder();
   const options = { folder, slotMs: 10, finalizedAfter: 8, genesis: false };

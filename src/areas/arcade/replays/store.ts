@@ -52,12 +52,13 @@ const purge = statement<{ count: number }>(
      where not r.kept and r.at <= (select app_now()) - make_interval(days => $1::int) and s.status <> 'held'
      limit ${MAX_BATCH_SIZE} for update of r skip locked),
    marked as (update score_replays r set kept = true from due where r.score_id = due.score_id and due.personal_best),
-   deleted as (delete from score_replays r using due where r.score_id = due.score_id and not due.personal_best)
+   deleted as (delete from score_replays r using due where r.score_id = due.score_id and not due.personal_best returning r.play_id),
+   seeds as (delete from play_seeds p using deleted where p.play_id = deleted.play_id)
    select count(*)::int as count from due`,
 );
 
 /**
- * Deletes a batch of replays that are older than `days`. Keeps the replays of personal bests, because boards show these scores, and of held scores,
+ * Deletes a batch of replays that are older than `days`, with the seeds of their plays. Keeps the replays of personal bests, because boards show these scores, and of held scores,
  * because a moderator needs them and an accepted score can become a personal best.
  * @returns whether more rows may be left
  */

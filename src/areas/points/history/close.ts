@@ -70,6 +70,16 @@ const CARRIED: Partial<Record<Relation, (month: number, slice: string) => string
       from (select *, status = 'accepted' as accepted from ${slice}) s group by 1, 3, 4, 5`),
 };
 
+/**
+ * The SQL that deletes rows which a slice of a sealed month does not need any more: the seeds of plays without a replay, because no score of these plays can
+ * be recorded now.
+ */
+const DISCARDED: Partial<Record<Relation, (slice: string) => string>> = {
+  plays: (slice) => `
+    delete from play_seeds p using (select id from ${slice}) play where p.play_id = play.id
+      and not exists (select from score_plays s join score_replays r on r.score_id = s.score_id where s.play_id = play.id)`,
+};
+
 /** Counts the next slice of a closed partition. @returns false when no partition has uncounted rows that another process is not counting */
 async function countSlice(tx: Tx, sliceBlocks: number): Promise<boolean> {
   const [next] = await tx.query(selectUncounted);
@@ -95,6 +105,8 @@ async function countSlice(tx: Tx, sliceBlocks: number): Promise<boolean> {
   }
   const carried = CARRIED[relation];
   if (carried !== undefined) await tx.query({ text: carried(month, slice) });
+  const discarded = DISCARDED[relation];
+  if (discarded !== undefined) await tx.query({ text: discarded(slice) });
   await tx.query(addCounted, [relation, month, until, sum.rows, sum.checksum]);
   return true;
 }
