@@ -7,6 +7,7 @@ import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { purgeOutbox } from '#platform/events/outbox.ts';
 import { purgeIdempotencyKeys } from '#platform/http/idempotency.ts';
+import { purgeAttemptBytes } from '#platform/solana/submission/index.ts';
 import { WEBHOOK_SOURCES } from '#platform/webhooks/config.ts';
 import { purgeDeliveries } from '#platform/webhooks/inbox.ts';
 import type { Handler } from './handler.ts';
@@ -18,6 +19,7 @@ const MAX_BATCHES = 50;
 export const purgeExpired: Handler<typeof job> = async (app) => {
   await repeat(app, async (tx) => (await purgeExpiredAuth(tx)).more);
   await repeat(app, purgeOutbox);
+  await repeat(app, purgeAttemptBytes);
   await repeat(app, purgeIdempotencyKeys);
   await repeat(app, purgeExpiredSocial);
   await repeat(app, (tx) => purgeReplays(tx, app.config.replayDays));

@@ -138,6 +138,8 @@ export class PatroniMember {
         connect_address: this.server,
         data_dir: this.#data,
         bin_dir: binaries.directory,
+        // Without it, a connection that is lost during pg_rewind would leave a standby that can never replicate again.
+        remove_data_directory_on_rewind_failure: true,
         pgpass: join(this.#folder, 'pgpass'),
         authentication: { superuser: { username: ROLE, password }, replication: { username: 'replicator', password } },
         parameters: { unix_socket_directories: socketFolder(this.#folder, user) },

@@ -1,4 +1,4 @@
-import { statement } from '#platform/db/sql.ts';
+import { milliseconds, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { OpenDay } from './ledger.ts';
 import type { Mode } from './standings.ts';
@@ -26,7 +26,7 @@ export interface Player {
 const lock = statement<Player>(
   'lock_players',
   `select wallet, mode, banned_at is not null as banned, earned_day as "earnedDay", earned, earned_by_game as "earnedByGame", tally,
-     floor(extract(epoch from last_score_at) * 1000)::float8 as "lastScoreAt", overlap_ms::float8 as "overlapMs"
+     ${milliseconds('last_score_at')} as "lastScoreAt", overlap_ms::float8 as "overlapMs"
    from players where wallet = any($1::text[]) order by wallet for no key update`,
 );
 

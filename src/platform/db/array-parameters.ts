@@ -26,6 +26,7 @@ const TYPES: Readonly<Record<string, ElementType>> = {
   },
   float8: { oid: 701, size: (value) => (typeof value === 'number' ? 8 : null), write: (value, to, at) => void to.writeDoubleBE(Number(value), at) },
   text: { oid: 25, size: sizeOfText, write: (value, to, at) => void to.write(String(value), at) },
+  json: { oid: 114, size: sizeOfText, write: (value, to, at) => void to.write(String(value), at) },
   jsonb: {
     oid: 3802,
     size: (value) => (typeof value === 'string' ? 1 + Buffer.byteLength(value) : null),

@@ -75,6 +75,7 @@ export const ChainAttemptsTable = defineEntity({
     /** signed, sent and confirmed: the attempt is pending. failed: it landed and failed. dead: it can never land. */
     state: oneOf('signed', 'sent', 'confirmed', 'finalized', 'failed', 'dead').default('signed'),
     signature: byteText(),
+    /** The signed transaction; empty when the attempt ended long ago. */
     bytes: bytes(),
     signers: array('text'),
     /** Number of instructions that the service added before the transaction's own instructions. */
@@ -128,6 +129,7 @@ export const ChainAttemptsTable = defineEntity({
   indexes: [
     index("create unique index chain_attempts_live on chain_attempts (transaction_id, place) where state in ('signed', 'sent', 'confirmed')"),
     index('create index chain_attempts_nonce on chain_attempts (nonce_account, nonce) where nonce is not null'),
+    index("create index chain_attempts_ended on chain_attempts (signed_at) where state in ('finalized', 'failed', 'dead') and bytes <> ''"),
     index("create index chain_attempts_pending on chain_attempts (priority, poll_at) where state in ('signed', 'sent', 'confirmed')"),
   ],
 });

@@ -10,6 +10,7 @@ import {
   index,
   integer,
   interval,
+  json,
   jsonb,
   oneOf,
   smallint,
@@ -62,7 +63,7 @@ export const OutboxTable = defineEntity({
     type: text(),
     /** The wallet that receives the event; null when all subscribers receive it. */
     wallet: wallet().nullable(),
-    payload: jsonb(),
+    payload: json(),
     at: timestamp().defaultRaw('app_now()'),
   },
   uniques: [{ name: 'outbox_publication_key', properties: ['publication'] }],

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { PreparedQuery, type PreparedStatement, type RowShape } from './prepared-query.ts';
 import { findPrimary, findStandby, KnownServer } from './servers.ts';
 
 /** A query text for which `PipelinedClient` returns itself as the only row. The text is never sent to the server. */
@@ -6,7 +7,7 @@ export const ITSELF = '/* the connection itself */';
 
 /**
  * The query that begins a transaction whose first statements only read or lock. `PipelinedClient` sends it together with these statements, which saves a
- * round trip. If the query failed, the statements that were sent with it would run outside a transaction, so they must not write.
+ * round trip. If the query failed, unnamed statements that were sent with it would run outside a transaction, so they must not write.
  */
 export const BEGIN_WITH_READS = 'start transaction isolation level read committed';
 
@@ -18,6 +19,10 @@ export class PipelinedClient extends pg.Client {
   #ended = false;
   /** Whether the transaction begins with the next query. */
   #beginsNext = false;
+  /** The columns of the statements that ran on this connection, by name. */
+  readonly #shapes = new Map<string, RowShape>();
+  /** The latest statement of the group that is being sent; null when no group is open. */
+  #latest: { isLast: boolean } | null = null;
   /** Returns the client to its pool. The function is set at the end of each use of the client. */
   #release: ((isLost: boolean) => void) | null = null;
 
@@ -70,6 +75,55 @@ export class PipelinedClient extends pg.Client {
     }
   }
 
+  /**
+   * Runs a named statement. The statements of one tick of the event loop are a group, which is sent with one system call and one Sync. Precondition: a
+   * transaction is open, or begins with this statement.
+   */
+  async run<Row>(statement: PreparedStatement): Promise<Row[]> {
+    if (this.#latest === null) this.#openGroup();
+    if (this.#beginsNext) {
+      this.#beginsNext = false;
+      // Without a transaction no further statement may run, so the connection is closed.
+      this.#send({ name: 'begin', text: BEGIN_WITH_READS, values: [] }).catch(() => void this.connection.stream.destroy());
+    }
+    try {
+      return await this.#send<Row>(statement);
+    } catch (error) {
+      this.#endAfterTimeout(error);
+      // The stack of the error leads to the socket. The new one leads to the caller.
+      if (Error.isError(error)) Error.captureStackTrace(error);
+      throw error;
+    }
+  }
+
+  /** Sends a statement as part of the open group. */
+  #send<Row>(statement: PreparedStatement): Promise<Row[]> {
+    return new Promise<Row[]>((resolve, reject) => {
+      const callback = (error: Error | null, rows: Row[] = []) => (error ? reject(error) : resolve(rows));
+      const query = new PreparedQuery<Row>(this, statement, this.#shapes, callback);
+      this.#latest = query;
+      super.query(query);
+    });
+  }
+
+  /** Collects the messages until the end of the tick, and then closes the group. */
+  #openGroup(): void {
+    const { stream } = this.connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.#closeGroup();
+      stream.uncork();
+    });
+  }
+
+  /** Sends the Sync of the open group. */
+  #closeGroup(): void {
+    if (this.#latest === null) return;
+    this.#latest.isLast = true;
+    this.#latest = null;
+    this.connection.sync();
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this method forwards all of them.
   override query(...args: any[]): any {
     const [text] = args;
@@ -78,10 +132,14 @@ export class PipelinedClient extends pg.Client {
       this.#beginsNext = true;
       return Promise.resolve({ command: 'START', rowCount: null, rows: [] });
     }
+    // A transaction without statements sends nothing.
+    if (this.#beginsNext && (text === 'commit' || text === 'rollback')) {
+      this.#beginsNext = false;
+      return Promise.resolve({ command: text.toUpperCase(), rowCount: null, rows: [] });
+    }
+    this.#closeGroup();
     if (this.#beginsNext) {
       this.#beginsNext = false;
-      // A transaction without statements sends nothing.
-      if (text === 'commit' || text === 'rollback') return Promise.resolve({ command: text.toUpperCase(), rowCount: null, rows: [] });
       // Without a transaction no further statement may run, so the connection is closed.
       super.query(BEGIN_WITH_READS).catch(() => void this.connection.stream.destroy());
     }

@@ -5,6 +5,7 @@ import { observeStatement } from '#platform/observability/metrics/metrics.ts';
 import { traceStatement } from '#platform/observability/tracing/tracing.ts';
 import { arrayEncoder } from './array-parameters.ts';
 import { ITSELF, type PipelinedClient } from './pipelined-client.ts';
+import { ABORTED, sentValues } from './prepared-query.ts';
 
 /** An SQL statement and the type of its rows. A named statement is prepared once per connection. */
 export interface Statement<Row> {
@@ -59,14 +60,13 @@ export interface Queryable {
  * round trip and run in the order in which they were started.
  */
 export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { release(): void }> {
-  const client = (await kysely.executeQuery<pg.Client & Pick<PipelinedClient, 'hold'>>(CompiledQuery.raw(ITSELF))).rows[0];
+  const client = (await kysely.executeQuery<TransactionClient>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver did not return its client; the pool must be configured with PipelinedClient');
   let failure: unknown;
   return {
     query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
-      corkForTick(client.connection.stream);
       try {
-        return (await observed(statement, () => client.query<Row & pg.QueryResultRow>(queryOf(statement, values)))).rows;
+        return await observed(statement, () => runOn<Row>(client, statement, values));
       } catch (error) {
         if (!isAborted(error)) failure = error;
         throw failure ?? error;
@@ -80,7 +80,20 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable &
  * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. When statements are started together, the
  * caller may see this error first. It then gets the error of the earlier statement instead, because only that error says what is wrong.
  */
-const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === '25P02';
+const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === ABORTED;
+
+/** The client of a transaction. */
+type TransactionClient = pg.Client & Pick<PipelinedClient, 'hold' | 'run'>;
+
+/** Runs a statement in the transaction of a client. */
+async function runOn<Row>(client: TransactionClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+  const { name, text } = statement;
+  const query = queryOf(statement, values);
+  const sent = name === undefined ? null : sentValues(query.values);
+  if (name !== undefined && sent !== null) return await client.run<Row>({ name, text, values: sent });
+  corkForTick(client.connection.stream);
+  return (await client.query<Row & pg.QueryResultRow>(query)).rows;
+}
 
 /** Collects the writes of one event-loop tick, so that they are sent with one system call. */
 function corkForTick(stream: Writable): void {

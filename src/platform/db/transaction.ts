@@ -43,7 +43,7 @@ export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: Transac
 const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
 const insertOutboxAll = statement(
   'insert_outbox_all',
-  'insert into outbox (type, payload, wallet) select $1, p, w from unnest($2::jsonb[], $3::text[]) with ordinality as u(p, w, n) order by n',
+  'insert into outbox (type, payload, wallet) select $1, p, w from unnest($2::json[], $3::text[]) with ordinality as u(p, w, n) order by n',
 );
 
 /**

@@ -15,6 +15,7 @@ const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   int8: [0, -1, 2 ** 32, -(2 ** 32) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, null],
   float8: [0.1, -1e300, Number.NaN, Number.POSITIVE_INFINITY, 3, null],
   text: ['', 'a"b\\c,{}', 'NULL', 'žluťoučký 🕹', '\ud800', null],
+  json: ['{"a":"\\"\\\\"}', '[]', 'null', '"🕹"', null],
   jsonb: ['{"a":"\\"\\\\"}', '[]', 'null', '"🕹"', null],
   uuid: ['01890a5d-ac96-774b-bcce-b302099a8057', 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF', null],
 };

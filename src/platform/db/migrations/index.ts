@@ -47,6 +47,8 @@ import { Migration0064StorageQuotas } from './0064-storage-quotas.ts';
 import { Migration0066QuickClock } from './0066-quick-clock.ts';
 import { Migration0067NewPartitions } from './0067-new-partitions.ts';
 import { Migration0068KeptReplays } from './0068-kept-replays.ts';
+import { Migration0069EndedAttempts } from './0069-ended-attempts.ts';
+import { Migration0070EventTexts } from './0070-event-texts.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -102,4 +104,6 @@ export const migrations = [
   { name: '0066-quick-clock', class: Migration0066QuickClock },
   { name: '0067-new-partitions', class: Migration0067NewPartitions },
   { name: '0068-kept-replays', class: Migration0068KeptReplays },
+  { name: '0069-ended-attempts', class: Migration0069EndedAttempts },
+  { name: '0070-event-texts', class: Migration0070EventTexts },
 ];
