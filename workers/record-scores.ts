@@ -27,19 +27,16 @@ const recorder = perApp((app) =>
 );
 
 async function recordAndReply(app: App, batch: readonly PendingScore[]): Promise<void> {
-  const channels = new Map(batch.map(({ channel, submission }) => [submission.id, channel]));
   const outcomes = await processScores(
     app,
     batch.map((pending) => pending.submission),
     admitScores,
     new Map(batch.flatMap(({ submission, replay }) => (replay ? [[submission.id, replay] as const] : []))),
-    (replies) =>
-      answer(
-        app.redis,
-        Map.groupBy(replies, ({ id }) => channels.get(id) ?? ''),
-      ),
   );
+  const replies = outcomes.map((outcome, i) => ({ channel: batch[i]?.channel ?? '', ...outcome }));
   observeScores(outcomes.map(({ outcome }) => (outcome.status === 200 ? outcome.receipt.status : String(outcome.status))));
+  const byChannel = Map.groupBy(replies, (reply) => reply.channel);
+  await answer(app.redis, new Map([...byChannel].map(([channel, of]) => [channel, of.map(({ id, outcome }) => ({ id, outcome }))])));
 }
 
 /**

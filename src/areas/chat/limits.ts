@@ -1,7 +1,6 @@
-import { fail } from '#lib/errors.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { enforceRateLimit, rateLimitKey } from '#platform/auth/rate-limit.ts';
+import { enforceRateLimit, rateLimitKey, tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { script } from '#platform/redis/script.ts';
@@ -59,8 +58,8 @@ async function enforceSlowMode(app: App, author: Author, seconds: number, messag
   const limit = { name: `chat-slow-${seconds}`, max: 1, windowMs: seconds * 1_000 };
   const waitMs = await takeTurn(app.redis, [rateLimitKey(app, limit, limitKeyOf(author))], [message, limit.windowMs]);
   if (waitMs === 0) return;
-  const headers = { 'Retry-After': String(Math.ceil(waitMs / 1_000)) };
-  throw fail(429, `slow mode is on: a wallet or account may send one message in ${seconds} s`, headers);
+  const { name, max: quota, windowMs } = limit;
+  throw tooManyRequests(`slow mode is on: a wallet or account may send one message in ${seconds} s`, { name, quota, windowMs, waitMs });
 }
 
 /**

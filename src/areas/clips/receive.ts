@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type Koa from 'koa';
 import { fail, unavailable } from '#lib/errors.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { readForm } from '#platform/http/uploads.ts';
 import type { UploadDraft } from '#platform/storage/upload-draft.ts';
 import { isGif } from './gif.ts';
@@ -38,7 +39,8 @@ const uploadsInFlight = perApp((): string[] => []);
 export async function receiveClip(app: App, wallet: string, idempotencyKey: string | null, ctx: Koa.Context, body: Readable): Promise<Clip> {
   const inFlight = app.state(uploadsInFlight);
   if (inFlight.filter((other) => other === wallet).length >= MAX_UPLOADS_PER_WALLET) {
-    throw fail(429, `a wallet may upload at most ${MAX_UPLOADS_PER_WALLET} clips at the same time`, { 'Retry-After': '5' });
+    const message = `a wallet may upload at most ${MAX_UPLOADS_PER_WALLET} clips at the same time`;
+    throw tooManyRequests(message, { name: 'uploads', quota: MAX_UPLOADS_PER_WALLET, windowMs: null, waitMs: 5_000 });
   }
   if (inFlight.length >= MAX_UPLOADS) throw unavailable('too many clips are being uploaded; try again', 5);
   inFlight.push(wallet);

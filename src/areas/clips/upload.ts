@@ -2,6 +2,7 @@ import { appendActivities, lockPlayers } from '#areas/points';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { run } from '#platform/db/query-builder.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { checkRoom, withinQuota } from '#platform/quotas/usage.ts';
@@ -23,7 +24,9 @@ export const MAX_DAILY_CLIPS = 50;
 export const MAX_DAILY_BYTES = 1024 * 1024 * 1024;
 
 const dailyLimitExceeded = (leftSec: number) =>
-  fail(429, `a wallet may upload at most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per UTC day`, { 'Retry-After': String(leftSec) });
+  tooManyRequests(`a wallet may upload at most ${MAX_DAILY_CLIPS} clips and ${MAX_DAILY_BYTES} bytes per UTC day`, {
+    ...{ name: 'clips-per-day', quota: MAX_DAILY_CLIPS, windowMs: 86_400_000, waitMs: leftSec * 1_000 },
+  });
 
 /**
  * Refuses an upload before its body is read if the wallet has reached its daily limit or its storage quota, or if the storage is full. Does not refuse a repeated upload, whose idempotency key the

@@ -67,5 +67,7 @@ export async function openReplies(subscriber: RedisClient, prefix: string): Prom
 
 /** Publishes outcomes to the API processes that wait for them, one message per process. */
 export async function answer(redis: RedisClient, byChannel: ReadonlyMap<string, readonly Answer[]>): Promise<void> {
-  await Promise.all([...byChannel].map(([channel, answers]) => redis.publish(channel, JSON.stringify(answers))));
+  const pipeline = redis.pipeline();
+  for (const [channel, answers] of byChannel) pipeline.publish(channel, JSON.stringify(answers));
+  await pipeline.exec();
 }

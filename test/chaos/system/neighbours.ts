@@ -83,6 +83,8 @@ export class Neighbours {
     return counted.flatMap(({ at, path, policy, isSignedIn }) => {
       const attack = attackAt(at);
       if (!attack) return [];
+      // A wallet counts its own clips only.
+      if (policy.startsWith('"clips-per-day"')) return [];
       const isAnonymous = attack.name === 'sign-ins' || attack.name === 'anonymous streams';
       return isAnonymous && !isSignedIn ? [] : [`${path} answered 429 (${policy}) to a player while the hostile caller sent ${attack.name}`];
     });

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { HttpError } from '#lib/errors.ts';
 import { enforceRateLimit, type RateLimit, rateLimitKey } from '#platform/auth/rate-limit.ts';
@@ -90,4 +92,12 @@ test('webhook deliveries are stored while Redis is down', async () => {
   } finally {
     await away.close();
   }
+});
+
+test('every refusal with 429 is created by tooManyRequests, so that it has the headers RateLimit and RateLimit-Policy', () => {
+  const src = join(import.meta.dirname, '../../../src');
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  expect(files.length).toBeGreaterThan(300);
+  const direct = files.filter((file) => /\bfail\(\s*429\b/.test(readFileSync(join(src, file), 'utf8')));
+  expect(direct).toEqual([join('platform', 'auth', 'rate-limit.ts')]);
 });

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { appendActivities, COUNTER_SHARDS } from '#areas/points';
-import { fail, type HttpError } from '#lib/errors.ts';
+import type { HttpError } from '#lib/errors.ts';
 import { daysBefore, newId } from '#lib/ids.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Game } from '../games/definition.ts';
@@ -162,6 +163,6 @@ async function insert(tx: Tx, plays: readonly NewPlay[]): Promise<{ startedAt: s
 }
 
 const tooManyPlays = (retryAfterSec: number | null): HttpError =>
-  fail(429, `this wallet started ${MAX_UNFINISHED_PLAYS} plays in the last hour that have no score: submit scores for these plays, or wait`, {
-    'Retry-After': String(Math.max(1, retryAfterSec ?? 1)),
+  tooManyRequests(`this wallet started ${MAX_UNFINISHED_PLAYS} plays in the last hour that have no score: submit scores for these plays, or wait`, {
+    ...{ name: 'unfinished-plays', quota: MAX_UNFINISHED_PLAYS, windowMs: 3_600_000, waitMs: 1_000 * Math.max(1, retryAfterSec ?? 1) },
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { fail, type HttpError } from '#lib/errors.ts';
+import type { HttpError } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Game } from '../games/definition.ts';
@@ -64,9 +65,12 @@ export class UnfinishedSeeds {
 }
 
 export const tooManySeeds = (retryAfterSec: number | null): HttpError =>
-  fail(429, `this wallet started ${MAX_UNFINISHED_SEEDS} plays of this game in the last 24 hours that have no score: submit their scores, or wait`, {
-    'Retry-After': String(Math.max(1, retryAfterSec ?? 1)),
-  });
+  tooManyRequests(
+    `this wallet started ${MAX_UNFINISHED_SEEDS} plays of this game in the last 24 hours that have no score: submit their scores, or wait`,
+    {
+      ...{ name: 'unfinished-plays-of-game', quota: MAX_UNFINISHED_SEEDS, windowMs: 86_400_000, waitMs: 1_000 * Math.max(1, retryAfterSec ?? 1) },
+    },
+  );
 
 const insertSeeds = statement(
   'insert_play_seeds',

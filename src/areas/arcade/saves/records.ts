@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { canonicalize } from '#lib/canonical.ts';
-import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { takeLock } from '#platform/db/turns.ts';
@@ -46,8 +46,11 @@ const insertRecord = statement<{ recordedAt: string }>(
 );
 
 const tooMany = (waitSec: number) =>
-  fail(429, `a wallet can append at most ${MAX_RECORDS.minute} records per minute and ${MAX_RECORDS.day} per day in a game, try again later`, {
-    'Retry-After': String(waitSec),
+  tooManyRequests(`a wallet can append at most ${MAX_RECORDS.minute} records per minute and ${MAX_RECORDS.day} per day in a game, try again later`, {
+    ...(waitSec > 60
+      ? { name: 'records-per-day', quota: MAX_RECORDS.day, windowMs: 86_400_000 }
+      : { name: 'records-per-minute', quota: MAX_RECORDS.minute, windowMs: 60_000 }),
+    waitMs: waitSec * 1_000,
   });
 
 /**

@@ -4,14 +4,14 @@ import { invalidateGames, loadGames } from '../games/registry.ts';
 import type { ReplayEvidence } from '../replays/evidence.ts';
 import type { AdmitScores } from './activities.ts';
 import { recordBatch } from './record.ts';
-import { type IdentifiedOutcome, respond } from './respond.ts';
+import { respond } from './respond.ts';
 import { readTops } from './review.ts';
+import type { ScoreOutcome } from './schemas.ts';
 
 /**
  * Records a batch of submissions and copies the changed standings to the boards in Redis.
  * @param admit function that checks the battles that submissions name; by default, no submission is refused
  * @param replays the evidence of the submissions with replays, by submission id
- * @param reply sends the outcomes to the waiting requests, before all boards are up to date; by default, it does nothing
  * @returns the outcome of each submission
  */
 export async function processScores(
@@ -19,12 +19,10 @@ export async function processScores(
   submissions: readonly Submission[],
   admit: AdmitScores = async () => new Map(),
   replays: ReadonlyMap<string, ReplayEvidence> = new Map(),
-  reply: (outcomes: readonly IdentifiedOutcome[]) => Promise<void> = async () => undefined,
-): Promise<IdentifiedOutcome[]> {
+): Promise<{ id: string; outcome: ScoreOutcome }[]> {
   const [games, inadmissible] = await Promise.all([gamesOf(app, submissions), admit(app, submissions)]);
   const named = [...new Set(submissions.map(({ gameId }) => gameId))].flatMap((id) => games.get(id) ?? []);
-  const recorded = await recordBatch(app, submissions, { games, inadmissible, replays, tops: await readTops(app, named) });
-  return await respond(app, recorded, reply);
+  return await respond(app, await recordBatch(app, submissions, { games, inadmissible, replays, tops: await readTops(app, named) }));
 }
 
 /**

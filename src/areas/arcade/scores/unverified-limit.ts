@@ -1,6 +1,6 @@
-import { fail } from '#lib/errors.ts';
 import { tokenBuckets } from '#lib/token-buckets.ts';
 import { type App, perApp } from '#platform/app.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { findGame } from '../games/registry.ts';
 
 const buckets = perApp(({ config: { unverifiedScores } }) =>
@@ -19,10 +19,10 @@ export async function limitUnverifiedScores(app: App, wallet: string, gameId: st
   // While PostgreSQL is down, a score is enqueued without the limit, because the worker can record it later.
   const game = await findGame(app, gameId).catch(() => null);
   if (game?.verification !== 'none') return;
-  for (const { take, burst, name } of app.state(buckets)) {
+  for (const { take, burst, windowMs, name } of app.state(buckets)) {
     const waitMs = take(wallet, performance.now());
     if (waitMs === 0) continue;
     const message = `a wallet may submit at most ${burst} scores per ${name} in games without verification, try again later`;
-    throw fail(429, message, { 'Retry-After': String(Math.ceil(waitMs / 1_000)) });
+    throw tooManyRequests(message, { name: `unverified-scores-per-${name}`, quota: burst, windowMs, waitMs });
   }
 }

@@ -3,6 +3,7 @@ import type { LegacyParameters } from '#lib/draw/parameters.ts';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -46,9 +47,11 @@ function requireAllowed({ config }: Pick<App, 'config'>, ticketPrice: string, op
   if (allowed === 'off') throw fail(403, 'rounds of wallets are switched off');
   if (allowed === 'paid' && ticketPrice === '0') throw fail(403, 'ticketPrice must not be 0, because rounds of free tickets are switched off');
   if (opened.unfinished >= unfinished) throw fail(409, `a wallet can have at most ${unfinished} rounds that are not drawn yet`);
-  const retry = { 'Retry-After': String(opened.leftSec) };
-  if (opened.own >= perWallet) throw fail(429, `a wallet can open at most ${perWallet} rounds per UTC day`, retry);
-  if (opened.all >= perDay) throw fail(429, `all wallets together can open at most ${perDay} rounds per UTC day`, retry);
+  const perUtcDay = { windowMs: 86_400_000, waitMs: opened.leftSec * 1_000 };
+  if (opened.own >= perWallet)
+    throw tooManyRequests(`a wallet can open at most ${perWallet} rounds per UTC day`, { name: 'rounds-of-wallet', quota: perWallet, ...perUtcDay });
+  if (opened.all >= perDay)
+    throw tooManyRequests(`all wallets together can open at most ${perDay} rounds per UTC day`, { name: 'rounds', quota: perDay, ...perUtcDay });
 }
 
 /**

@@ -4,6 +4,7 @@ import type { RoundParameters } from '#lib/draw/parameters.ts';
 import { fail, type HttpError, unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -118,8 +119,9 @@ const countChecking = (wallet: string) =>
 async function refuseTooMany(tx: Tx, wallet: string): Promise<void> {
   await tx.query(lockRequests, [wallet]);
   const checking = (await run(tx, countChecking(wallet)))[0]?.n ?? 0;
-  if (checking >= MAX_CHECKING)
-    throw fail(429, `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`, { 'Retry-After': '15' });
+  if (checking < MAX_CHECKING) return;
+  const message = `at most ${MAX_CHECKING} tickets per wallet can be checked at a time; try again later`;
+  throw tooManyRequests(message, { name: 'tickets-in-check', quota: MAX_CHECKING, windowMs: null, waitMs: 15_000 });
 }
 
 /** Builds the insert of a ticket. Inserts and returns no row when the wallet has requested a ticket with this signature before. */

@@ -1,4 +1,4 @@
-import { fail } from '#lib/errors.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CLAIM } from './rows.ts';
@@ -30,5 +30,6 @@ export async function refuseParked(tx: Tx, claim: string, epoch: number): Promis
   const parked = (await tx.query(selectParked, [CLAIM.name, claim]))[0];
   if (!parked) return;
   const message = `the claim of epoch ${epoch} failed on the chain ${parked.failures} times; it can be requested again in ${parked.seconds} seconds`;
-  throw fail(429, message, { 'Retry-After': String(parked.seconds) });
+  const waitMs = parked.seconds * 1_000;
+  throw tooManyRequests(message, { name: 'failed-claims', quota: 1, windowMs: waitMs, waitMs });
 }

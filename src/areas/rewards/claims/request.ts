@@ -2,6 +2,7 @@ import bs58 from 'bs58';
 import { fail } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { leafHash, verifyWithMerkletreejs } from '#lib/merkle.ts';
+import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -60,7 +61,8 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
   refuseClosed(epoch, leaf);
 
   if (pending >= MAX_PENDING) {
-    throw fail(429, `the wallet has ${MAX_PENDING} claims in flight; request the next one when one of them is finished`, { 'Retry-After': '5' });
+    const message = `the wallet has ${MAX_PENDING} claims in flight; request the next one when one of them is finished`;
+    throw tooManyRequests(message, { name: 'claims', quota: MAX_PENDING, windowMs: null, waitMs: 5_000 });
   }
   const nodes = Buffer.concat([...proof]);
   if (existing) {
