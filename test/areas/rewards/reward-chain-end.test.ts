@@ -136,10 +136,11 @@ test('an epoch whose root is in flight and never lands is settled when the root 
 
 test('an epoch whose root is in flight and lands late is settled on the chain', async () => {
   const before = await treasury();
-  await t.chain.control.fault({ kind: 'late', slots: 100, times: 1 });
+  const late = await t.chain.control.fault({ kind: 'late', slots: 100 });
   await insertComputedEpoch(t.app, 403, leaves(5n));
   await untilRoot(403, 'live');
   expect((await settle(403)).status).toBe(202);
+  await late.clear();
   await untilEpoch(t, 403, 'settled');
   await retryUntilPass(async () => expect(await stateOf(403)).toBe('closed'));
   expect(await treasury()).toBe(before);

@@ -36,12 +36,12 @@ function monthAfter(months: number): string {
 }
 const nameOf = (month: string) => month.slice(0, 7).replace('-', '_');
 
-/** Appends a ledger row whose cause is a quest of one day. */
+/** Appends a ledger row whose cause is a quest of one day, unless it exists. */
 const insertRow = (tx: Pick<Tx, 'query'>, day: string) =>
   tx.query(
     {
       text: `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
-             values ('a', 'regular', 'quest', 'quest', 'quest', $1, 5, true, app_day(), app_now(), cause_day('quest', $1))`,
+             values ('a', 'regular', 'quest', 'quest', 'quest', $1, 5, true, app_day(), app_now(), cause_day('quest', $1)) on conflict do nothing`,
     },
     [`a-quest:${day}`],
   );

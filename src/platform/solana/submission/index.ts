@@ -8,7 +8,7 @@ export { outflowLeft, type PendingSpend, pendingSpends, SOL, TOKEN_ACCOUNTS } fr
 export { contradictionScope, EVERYTHING, isContradicted, pause, resume, selectContradictions, selectPause } from './pauses.ts';
 export { pollPending } from './poll.ts';
 export { PRIORITIES, type Priority } from './priorities.ts';
-export { purgeAttemptBytes } from './purge.ts';
+export { purgeAttemptBytes } from './rows.ts';
 export { signAndSend } from './signing/sign.ts';
 export { type SubmissionStatus, subjectsBySignature, submissionOf, submissionStatuses } from './status.ts';
 export { type Cause, DUE_TRANSACTIONS, enqueueDue, pendingOf, retry, submit } from './submit.ts';

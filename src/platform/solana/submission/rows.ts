@@ -1,6 +1,7 @@
 import { ChainAttemptsTable, ChainPausesTable, ChainTransactionsTable } from '#platform/db/entities.ts';
 import { queryBuilder } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { Priority, Rank, ToSign } from './priorities.ts';
 import type { ChainError, Spend } from './transaction-type.ts';
 
@@ -212,3 +213,28 @@ export const markManual = statement(
 
 /** Serializes an error for the database. */
 export const storedError = (error: ChainError): string => JSON.stringify(error);
+
+/** Time after the signing for which the signed bytes of an ended attempt stay stored, days. */
+const BYTES_KEPT_DAYS = 30;
+/** Maximum attempts whose bytes one call deletes. */
+const MAX_PURGED = 1_000;
+
+const purgeBytes = statement<{ count: number }>(
+  'purge_attempt_bytes',
+  `with due as (
+     select transaction_id, n from chain_attempts
+     where state in ('finalized', 'failed', 'dead') and bytes <> '' and signed_at < (select app_now()) - interval '${BYTES_KEPT_DAYS} days'
+     order by signed_at limit ${MAX_PURGED} for update skip locked),
+   emptied as (
+     update chain_attempts a set bytes = '' from due d where a.transaction_id = d.transaction_id and a.n = d.n returning 1)
+   select count(*)::int as count from emptied`,
+);
+
+/**
+ * Deletes the signed bytes of a batch of old attempts that are finalized, failed or dead. Only live attempts are sent again, so no process needs these bytes.
+ * Keeps the rows: the signature of an attempt is the evidence of a payment.
+ * @returns whether more bytes may be left
+ */
+export async function purgeAttemptBytes(tx: Tx): Promise<boolean> {
+  return ((await tx.query(purgeBytes))[0]?.count ?? 0) === MAX_PURGED;
+}
