@@ -1,21 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { type PatroniCluster, startPatroni } from '#dev/stack/patroni/cluster.ts';
+import { openTemporaryFolder } from '#dev/stack/temporary.ts';
 
-let folder: string;
+let temporary: Awaited<ReturnType<typeof openTemporaryFolder>>;
 let cluster: PatroniCluster;
+const folder = () => join(temporary.path, 'patroni');
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'coinop-patroni-'));
-  cluster = await startPatroni({ folder });
-}, 120_000);
+  temporary = await openTemporaryFolder('coinop-patroni-');
+  cluster = await startPatroni({ folder: folder() });
+}, 320_000);
 afterEach(async () => {
   await cluster?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+  await temporary?.remove();
+}, 60_000);
 
 /** Runs a query on the server that accepts writes. @returns the rows; none while no server accepts writes */
 async function onPrimary<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
@@ -35,7 +36,7 @@ async function onPrimary<Row extends pg.QueryResultRow>(sql: string): Promise<Ro
   return [];
 }
 
-const hasFailedRewind = () => ['node-1', 'node-2'].some((name) => readFileSync(join(folder, name, 'log'), 'utf8').includes('Failed to rewind'));
+const hasFailedRewind = () => ['node-1', 'node-2'].some((name) => readFileSync(join(folder(), name, 'log'), 'utf8').includes('Failed to rewind'));
 
 test('an old primary whose pg_rewind loses its connection becomes a synchronous standby again', async () => {
   await onPrimary('create table filler as select i, repeat(md5(i::text), 30) as text from generate_series(1, 100000) as i');
