@@ -56,7 +56,7 @@ interface ClaimRequest {
 
 try {
   const wallets = await signedInWallets(system, WALLETS);
-  const opening = await claimAtOnce(await openEpoch(wallets));
+  const opening = await claimAll(await openEpoch(wallets));
   report('a claim that opens a token account', opening, 'lamports');
   for (const level of LEVELS) {
     // One epoch has one claim per wallet, so the claims in flight and those that follow them need several epochs.
@@ -145,11 +145,18 @@ function watchClaims() {
   };
 }
 
-/** Sends all claims at once and waits until they are finalized. @returns the mean cost of a claim for the fee payer, including rent, lamports */
-async function claimAtOnce(claims: readonly ClaimRequest[]): Promise<number> {
+/** Delay between two claims that open token accounts, ms, so that a slow machine is not flooded before the measurements. */
+const OPENING_INTERVAL_MS = 8;
+
+/** Sends claims, one per `OPENING_INTERVAL_MS`, and waits until they are finalized. @returns the mean cost of a claim for the fee payer, including rent, lamports */
+async function claimAll(claims: readonly ClaimRequest[]): Promise<number> {
   const balance = await readBalance();
   const watched = watchClaims();
-  await Promise.all(claims.map(async (one) => watched.untilFinal(await requestClaim(one)))).finally(() => watched.close());
+  const claim = async (one: ClaimRequest, i: number) => {
+    await sleep(i * OPENING_INTERVAL_MS);
+    await watched.untilFinal(await requestClaim(one));
+  };
+  await Promise.all(claims.map(claim)).finally(() => watched.close());
   return Math.round((balance - (await readBalance())) / claims.length);
 }
 

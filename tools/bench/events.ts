@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { notification } from '#areas/social/events.ts';
 import { readConfig } from '#config';
 import { openContext } from '#context';
-import { startSystem } from '#dev/stack/system.ts';
+import { type System, startSystem } from '#dev/stack/system.ts';
 import type { App } from '#platform/app.ts';
 import { openFileLimit } from '#platform/events/open-files.ts';
 import { secondsOf } from './support/cpu.ts';
@@ -11,6 +11,7 @@ import { COLLECTOR_OPTIONS, collectedBytes } from './support/memory.ts';
 import { type Against, report, reportUnavailable } from './support/report.ts';
 import { type Streamer, startBareStream, startNchan } from './support/streams.ts';
 import { mark, type Report, startSubscribers } from './support/subscribers.ts';
+import { SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
  * This benchmark measures the event stream with thousands of subscribers on one API process: memory per subscriber, delay from the commit of an event
@@ -26,6 +27,8 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 /** Numbers of subscribers to measure on two API processes, and the maximum p99 of each, ms. A second process of subscribers serves the second API process. */
 const ON_TWO = numbers(process.env.BENCH_SUBSCRIBERS_ON_TWO ?? '10000,20000');
 const TARGETS_ON_TWO: Readonly<Record<number, number>> = { 10000: 200 };
+/** Streams per wallet: half of those that a wallet may have, because a stream that was cut counts until the service notices. */
+const STREAMS_PER_WALLET = 10;
 const KILLS_PER_SEC = 200;
 const TARGET = { kb: 20, p99: 300 };
 const OURS = 'coinop';
@@ -77,19 +80,25 @@ async function measurePeer(start: () => Promise<Streamer | string>): Promise<voi
   }
 }
 
+/** Signs wallets in for some subscribers of one process, because readers without a session may use a part of the streams only. @returns their cookies */
+async function cookiesFor(system: System, count: number): Promise<string[]> {
+  return (await signedInWallets(system, Math.ceil(count / STREAMS_PER_WALLET))).map(({ cookie }) => cookie);
+}
+
 /** Parses a list of numbers; an empty text is an empty list. */
 function numbers(text: string): number[] {
   return text.split(',').filter(Boolean).map(Number);
 }
 
 async function measureOurs(): Promise<void> {
-  const system = await startSystem({ durable: true, env: { NODE_OPTIONS: COLLECTOR_OPTIONS } });
+  const system = await startSystem({ durable: true, env: { NODE_OPTIONS: COLLECTOR_OPTIONS, SESSION_KEYS: SESSION_KEY } });
   const sender = await openContext(readConfig({ ...system.env }), 'bench');
   const pid = () => system.apis[0]?.pid ?? 0;
   const streamer: Streamer = {
     name: OURS,
     port: Number(new URL(system.urls[0] ?? '').port),
     path: STREAM_PATH,
+    cookies: await cookiesFor(system, maxSubscribers),
     pid,
     bytes: () => collectedBytes(pid()),
     publish: publisherOf(sender),
@@ -139,14 +148,17 @@ function publisherOf(sender: App): Streamer['publish'] {
 
 /** Measures the delivery by two API processes, each with half of the subscribers. The latencies are those of the slower half. */
 async function measureTwo(): Promise<void> {
-  const system = await startSystem({ apis: 2, durable: true });
+  const system = await startSystem({ apis: 2, durable: true, env: { SESSION_KEYS: SESSION_KEY } });
   const sender = await openContext(readConfig({ ...system.env }), 'bench');
   const halves = [subscribers, startSubscribers()];
   const perSec = Math.max(...RATES);
   try {
+    const cookies = await cookiesFor(system, Math.max(...possibleOnTwo) / 2);
     for (const count of possibleOnTwo) {
       await Promise.all(
-        halves.map((half, i) => half.send({ do: 'open', port: Number(new URL(system.urls[i] ?? '').port), path: STREAM_PATH, count: count / 2 })),
+        halves.map((half, i) =>
+          half.send({ do: 'open', port: Number(new URL(system.urls[i] ?? '').port), path: STREAM_PATH, count: count / 2, cookies }),
+        ),
       );
       await sleep(SETTLE_MS);
       for (const half of halves) await half.send({ do: 'begin', seq });
@@ -174,7 +186,7 @@ async function measureTwo(): Promise<void> {
 }
 
 async function open(streamer: Streamer, count: number): Promise<void> {
-  await subscribers.send({ do: 'open', port: streamer.port, path: streamer.path, count });
+  await subscribers.send({ do: 'open', port: streamer.port, path: streamer.path, count, cookies: streamer.cookies });
 }
 
 /** Opens `count` subscribers, measures the memory per subscriber and the delivery of events, and closes the subscribers. */

@@ -13,6 +13,8 @@ export interface Streamer {
   readonly name: string;
   readonly port: number;
   readonly path: string;
+  /** Cookies of the sessions that the subscribers use in turn; undefined if they have no sessions. */
+  readonly cookies?: readonly string[];
   /** Returns the id of the process that holds the connections. */
   pid(): number;
   /** Returns the current memory of the process that holds the connections, bytes. */

@@ -67,6 +67,11 @@ class Subscriber {
   #rest = '';
   #socket: Socket | null = null;
   #opened: (() => void) | null = null;
+  readonly #cookie: string;
+
+  constructor(cookie: string | undefined) {
+    this.#cookie = cookie === undefined ? '' : `Cookie: ${cookie}\r\n`;
+  }
 
   /** Connects to the stream, and retries until the service accepts the subscriber. */
   open(): Promise<void> {
@@ -85,7 +90,9 @@ class Subscriber {
     const resume = this.#id === '' ? '' : `Last-Event-ID: ${this.#id}\r\n`;
     socket.on('error', () => undefined);
     socket.on('connect', () =>
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: text/event-stream\r\nUser-Agent: bench\r\n${resume}\r\n`),
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: text/event-stream\r\nUser-Agent: bench\r\n${this.#cookie}${resume}\r\n`,
+      ),
     );
     socket.on('close', () => {
       if (socket !== this.#socket) return;
@@ -138,9 +145,9 @@ class Subscriber {
   }
 }
 
-async function open(count: number): Promise<void> {
+async function open(count: number, cookies: readonly string[] = []): Promise<void> {
   isWanted = true;
-  const made = Array.from({ length: count }, () => new Subscriber());
+  const made = Array.from({ length: count }, (_, i) => new Subscriber(cookies[(subscribers.length + i) % cookies.length]));
   subscribers.push(...made);
   const waiting = [...made];
   await Promise.all(
@@ -182,7 +189,7 @@ function report(): Report {
 process.on('message', async (command: Command) => {
   if (command.do === 'open') {
     ({ port, path } = command);
-    await open(command.count);
+    await open(command.count, command.cookies);
   } else if (command.do === 'begin') {
     latencies.fill(0);
     counts = { chunks: 0, events: 0, lost: 0, duplicates: 0, resets: 0, connects: 0 };

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 /** A command for the process that runs the subscribers. The process responds to each command with a `Report`. */
 export type Command =
-  | { do: 'open'; port: number; path: string; count: number }
+  /** Opens subscribers that use the cookies of sessions in turn; without `cookies` they have no sessions. */
+  | { do: 'open'; port: number; path: string; count: number; cookies?: readonly string[] | undefined }
   /** Resets the counters; `seq` is the number of the last event before the measurement. */
   | { do: 'begin'; seq: number }
   /** Cuts `perSec` connections per second until the next command `kill`; 0 cuts none. */
