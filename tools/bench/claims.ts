@@ -20,6 +20,10 @@ const LEVELS = (process.env.BENCH_LEVELS ?? '1,10,100,1000,3000').split(',').map
 const WALLETS = Number(process.env.BENCH_WALLETS ?? Math.max(1_000, ...LEVELS));
 const AMOUNT = '1000000';
 const FINALITY_MS = 32 * SLOT_MS;
+/** Delay between two claims that open token accounts, ms, so that a slow machine is not flooded before the measurements. */
+const OPENING_INTERVAL_MS = 20;
+/** Responses with 503 so far: the service has too much work, and the client repeats the request. */
+let repeated = 0;
 /** Concurrent requests for proofs. */
 const READERS = 8;
 /** Minimum rate at the level, claims per second, and maximum time until a claim is signed, ms. */
@@ -63,6 +67,7 @@ try {
     const epochs = Math.ceil((level * (2 + (1_000 * SECONDS) / FINALITY_MS)) / WALLETS);
     const claims: ClaimRequest[] = [];
     for (let i = 0; i < epochs; i++) claims.push(...(await openEpoch(wallets)));
+    repeated = 0;
     const { done, seconds, lamports, ids, cpu, clusterCpu } = await claimSteadily(claims, level);
     const what = `${level} in flight`;
     const { signed, confirmed, final } = await stageLatencies(system, ids);
@@ -77,6 +82,7 @@ try {
     report(`${what}: request until signed, median`, signed ?? Number.NaN, 'ms', { atMost: SIGNED_WITHIN_MS });
     report(`${what}: request until confirmed, median`, confirmed ?? Number.NaN, 'ms');
     report(`${what}: request until finalized, median`, final ?? Number.NaN, 'ms', { peer: '32 slots', value: FINALITY_MS });
+    report(`${what}: requests repeated after 503`, repeated, 'times');
     report(`${what}: cost of a claim`, lamports, 'lamports');
     reportCpu(what, cpu);
     if (level in TARGETS) reportCpu(`${what}, limit`, cpu, { atMost: MAX_CPU_US });
@@ -117,6 +123,12 @@ async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string>
     headers: { Cookie: by.cookie, Origin: SYSTEM_ORIGIN, 'Content-Type': 'application/json', Prefer: 'wait=0' },
     body: JSON.stringify({ epoch, proof }),
   });
+  if (response.status === 503) {
+    repeated += 1;
+    await response.body?.cancel();
+    await sleep(1_000 * Number(response.headers.get('Retry-After') ?? 1));
+    return await requestClaim({ by, epoch, proof });
+  }
   if (!response.ok) throw new Error(`the request to claim a reward returned ${response.status}: ${await response.text()}`);
   return Receipt.parse(await response.json()).claimId;
 }
@@ -144,9 +156,6 @@ function watchClaims() {
     },
   };
 }
-
-/** Delay between two claims that open token accounts, ms, so that a slow machine is not flooded before the measurements. */
-const OPENING_INTERVAL_MS = 8;
 
 /** Sends claims, one per `OPENING_INTERVAL_MS`, and waits until they are finalized. @returns the mean cost of a claim for the fee payer, including rent, lamports */
 async function claimAll(claims: readonly ClaimRequest[]): Promise<number> {
