@@ -27,7 +27,7 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 /** Numbers of subscribers to measure on two API processes, and the maximum p99 of each, ms. A second process of subscribers serves the second API process. */
 const ON_TWO = numbers(process.env.BENCH_SUBSCRIBERS_ON_TWO ?? '10000,20000');
 const TARGETS_ON_TWO: Readonly<Record<number, number>> = { 10000: 200 };
-/** Streams per wallet: half of those that a wallet may have, because a stream that was cut counts until the service notices. */
+/** Streams per wallet: half of the maximum, because a stream counts until the service notices that its connection was cut. */
 const STREAMS_PER_WALLET = 10;
 const KILLS_PER_SEC = 200;
 const TARGET = { kb: 20, p99: 300 };

@@ -3,13 +3,13 @@ import pg from 'pg';
 /** The columns of a statement. */
 export interface RowShape {
   readonly columns: readonly { readonly name: string; parse(text: string): unknown }[];
-  /** A row with null in each column. A copy of it gets its values faster than an object without properties. */
+  /** A row with null in each column. Each row of a result begins as a copy of this object, because V8 sets existing properties faster than it adds new ones. */
   readonly empty: Readonly<Record<string, unknown>>;
 }
 
 const NO_COLUMNS: RowShape = { columns: [], empty: {} };
 
-/** A value as it is sent to PostgreSQL: a Buffer in binary format, a string in text format. */
+/** The value of a parameter in the protocol of PostgreSQL: a Buffer is sent in binary format, a string in text format. */
 export type SentValue = Buffer | string | null;
 
 /** A named statement with the values of its parameters. A name has the same text on all connections. */
@@ -128,14 +128,15 @@ export class PreparedQuery<Row> implements pg.Submittable {
 
   handleError(error: Error, connection: pg.Connection): void {
     this.callback(error);
-    // PostgreSQL sends no result for the other statements of the group. After other errors than those of PostgreSQL, the client fails all queries itself.
+    // PostgreSQL sends no results for the later statements of the group, so this method fails the next statement, and that one its successor. When the
+    // connection is lost, pg itself fails all statements.
     if (this.isLast || !(error instanceof pg.DatabaseError)) return;
     connection.emit('readyForQuery', { status: 'E' });
     connection.emit('errorMessage', skipped());
   }
 }
 
-/** The texts of the named statements of a connection, by name: those that PostgreSQL has parsed, and those that were sent. pg keeps both. */
+/** Two maps of pg from the name of a statement to its text: the statements that PostgreSQL has parsed, and the statements that pg has sent to it. */
 interface Statements {
   readonly parsedStatements: Record<string, string | undefined>;
   readonly submittedNamedStatements: Record<string, string | undefined>;
