@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSystem } from '#dev/stack/system.ts';
+import { startProxy } from '#test/support/http/nginx.ts';
 import { hostileClasses, startHostile } from './support/hostile.ts';
 import { load, request } from './support/load.ts';
 import { report } from './support/report.ts';
@@ -11,6 +12,8 @@ import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wal
  * This benchmark measures how much one hostile caller with 300 connections delays everybody else, for each class of requests that the caller can send.
  * The others send a mix of scores, plays, reads and sign-ins, once without the hostile caller and once with it. One API process, one worker process,
  * PostgreSQL, Redis, a cluster, the others and the hostile caller share one machine.
+ *
+ * The sign-ins of the hostile caller have no session, so they go through nginx with the configuration of ops/proxy, which limits them by address.
  */
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
@@ -33,6 +36,9 @@ const system = await startSystem({
 const url = system.urls[0] ?? '';
 const { host, port: portText } = new URL(url);
 const port = Number(portText);
+const proxy = await startProxy(port);
+/** The classes without a session. */
+const ANONYMOUS = new Set(['sign-ins']);
 
 /** Watches the readiness of the API process until `stop`. @returns the number of checks that were not answered with 200 */
 function watchReadiness(): { stop(): Promise<number> } {
@@ -95,7 +101,8 @@ try {
   for (const [name, requests] of chosen) {
     const without = await sendOthers(SECONDS);
     const readiness = watchReadiness();
-    const stopHostile = startHostile([port], HOSTILE_CONNECTIONS, requests);
+    const isAnonymous = ANONYMOUS.has(name);
+    const stopHostile = startHostile([isAnonymous ? proxy.port : port], HOSTILE_CONNECTIONS, requests, { tls: isAnonymous });
     await sleep(1_000);
     const during = await sendOthers(SECONDS);
     const { counts } = await stopHostile();
@@ -118,5 +125,6 @@ try {
     await sleep(1_000);
   }
 } finally {
+  await proxy.stop();
   await system.stop();
 }

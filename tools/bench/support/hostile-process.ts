@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 
 /** A load of one hostile caller. */
 export interface HostileLoad {
   /** The connections are spread over these ports. */
   readonly ports: readonly number[];
+  /** Whether the ports speak TLS. Their certificates are not checked. */
+  readonly tls: boolean;
   readonly connections: number;
   /** Requests that the connections send in turn, base64. `@RANDOM@` in a request is replaced by a random text of the same length. */
   readonly requests: readonly string[];
@@ -61,9 +64,10 @@ function read(sent: Buffer, head: string, body: string): void {
  * Sends requests over one connection, each as soon as the response to the one before has arrived. Resolves when the connection ends.
  * @returns whether the service answered
  */
-function attack(port: number, next: () => Buffer): Promise<boolean> {
+function attack({ port, tls }: { port: number; tls: boolean }, next: () => Buffer): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
+    const address = { port, host: '127.0.0.1' };
+    const socket = tls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
     let pending: Buffer = Buffer.alloc(0);
     let sent: Buffer = Buffer.alloc(0);
     let isAnswered = false;
@@ -71,7 +75,7 @@ function attack(port: number, next: () => Buffer): Promise<boolean> {
       sent = next();
       socket.write(sent);
     };
-    socket.on('connect', send);
+    socket.on(tls ? 'secureConnect' : 'connect', send);
     socket.on('error', () => undefined);
     socket.on('close', () => {
       count('closed');
@@ -96,7 +100,7 @@ function attack(port: number, next: () => Buffer): Promise<boolean> {
   });
 }
 
-process.once('message', async ({ ports, connections, requests }: HostileLoad) => {
+process.once('message', async ({ ports, tls, connections, requests }: HostileLoad) => {
   const bytes = requests.map((text) => Buffer.from(text, 'base64'));
   let turn = 0;
   const next = (): Buffer => {
@@ -111,7 +115,7 @@ process.once('message', async ({ ports, connections, requests }: HostileLoad) =>
   await Promise.all(
     Array.from({ length: connections }, async (_, i) => {
       for (;;) {
-        const isAnswered = await attack(ports[i % ports.length] ?? 0, next);
+        const isAnswered = await attack({ port: ports[i % ports.length] ?? 0, tls }, next);
         await sleep(isAnswered ? RECONNECT_MS.answered : RECONNECT_MS.failed);
       }
     }),

@@ -61,11 +61,17 @@ function uploadForm(cookie: string, host: string, gameId: string): Buffer {
 /**
  * Starts a hostile caller in a process of its own, because it uses much CPU time.
  * @param ports the connections are spread over these ports
+ * @param options.tls whether the ports speak TLS
  * @returns a function that stops the caller and returns a report about its responses
  */
-export function startHostile(ports: readonly number[], connections: number, requests: readonly Buffer[]): () => Promise<HostileReport> {
+export function startHostile(
+  ports: readonly number[],
+  connections: number,
+  requests: readonly Buffer[],
+  { tls = false } = {},
+): () => Promise<HostileReport> {
   const child = fork(join(import.meta.dirname, 'hostile-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  child.send({ ports, connections, requests: requests.map((bytes) => bytes.toString('base64')) } satisfies HostileLoad);
+  child.send({ ports, tls, connections, requests: requests.map((bytes) => bytes.toString('base64')) } satisfies HostileLoad);
   return async () => {
     child.send('report');
     const [report] = (await once(child, 'message')) as [HostileReport];
