@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DUE_EVENTS, DUE_THEMES } from '#areas/arcade';
 import { DUE_BATTLES } from '#areas/battles';
-import { DUE_ROUNDS, DUE_SCHEDULE, DUE_TICKETS } from '#areas/lottery';
+import { WATCHED_BURNS } from '#areas/burns';
+import { DUE_ROUNDS, DUE_SCHEDULE, DUE_TICKETS, WATCHED_PAYMENTS } from '#areas/lottery';
+import { PENDING_PLANS } from '#areas/payouts';
 import { OPEN_ACTIVITIES } from '#areas/points';
-import { DUE_QUEST_CHECKS } from '#areas/quests';
+import { ANNOUNCED_QUESTS, DUE_QUEST_CHECKS, QUESTS } from '#areas/quests';
+import { DUE_SEARCHES, FOLLOWED_EPOCHS } from '#areas/rewards';
 import { jobs } from '#jobs/index.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import { DUE_TRANSACTIONS } from '#platform/solana/submission/index.ts';
+import { DUE_DELIVERIES } from '#platform/webhooks/inbox.ts';
 
 /** Interval at which a worker looks for due rows, ms. */
 const LOOK_MS = 500;
@@ -25,7 +29,30 @@ const DUE = {
   sweepRounds: DUE_ROUNDS,
   sweepTickets: DUE_TICKETS,
   pollTransactions: DUE_TRANSACTIONS,
+  sweepWebhooks: DUE_DELIVERIES,
+  sweepQuests: QUESTS,
+  announceQuests: ANNOUNCED_QUESTS,
+  findTicketPayments: WATCHED_PAYMENTS,
+  planPayouts: PENDING_PLANS,
+  ingestBurns: WATCHED_BURNS,
+  followEpochs: FOLLOWED_EPOCHS,
+  findClaimSignatures: DUE_SEARCHES,
 } as const satisfies { readonly [Name in keyof typeof jobs]?: string };
+
+/**
+ * The jobs whose rows stay due after a run, for example because the chain is read for as long as an epoch is open; and the minimum time between two runs
+ * of all workers, ms.
+ */
+export const EVERY_MS: { readonly [Name in keyof typeof DUE]?: number } = {
+  sweepWebhooks: 2_000,
+  sweepQuests: 2_000,
+  announceQuests: 2_000,
+  findTicketPayments: 2_000,
+  planPayouts: 2_000,
+  ingestBurns: 2_000,
+  followEpochs: 3_000,
+  findClaimSignatures: 3_000,
+};
 
 const selectDueJobs = statement<{ name: keyof typeof DUE }>(
   'select_due_jobs',
@@ -35,12 +62,19 @@ const selectDueJobs = statement<{ name: keyof typeof DUE }>(
 );
 
 /**
- * Enqueues the jobs that have due rows, except those that already wait or run. A job is attempted once, because the next call enqueues it again.
+ * Enqueues the jobs that have due rows, except those that already wait or run, and those that were enqueued less than `EVERY_MS` ago. A job is attempted
+ * once, because a later call enqueues it again.
  * @param queues the names of the queues whose jobs are enqueued
  */
 export async function enqueueDueJobs(app: App, queues: readonly string[]): Promise<void> {
-  const due = (await app.db.query(selectDueJobs)).map(({ name }) => jobs[name]).filter(({ queue }) => queues.includes(queue));
-  if (due.length > 0) await app.queues.add(due.map((job) => ({ job: { ...job, attempts: 1 }, payload: {} })));
+  const due = (await app.db.query(selectDueJobs)).filter(({ name }) => queues.includes(jobs[name].queue));
+  if (due.length === 0) return;
+  await app.queues.add(
+    due.map(({ name }) => {
+      const everyMs = EVERY_MS[name];
+      return { job: { ...jobs[name], attempts: 1 }, payload: {}, ...(everyMs === undefined ? {} : { everyMs }) };
+    }),
+  );
 }
 
 /**

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Worker } from 'bullmq';
 import { jobs } from '#jobs/index.ts';
 import { QUEUES, type QueueName } from '#jobs/queues.ts';
 import { schedule } from '#jobs/schedule.ts';
+import { queuePrefix } from '#platform/jobs/queues.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { deleteKeys } from '#test/support/redis-keys.ts';
+import { deleteKeys, findKeys } from '#test/support/redis-keys.ts';
 import { createWallet } from '#test/support/wallet.ts';
-import { enqueueDueJobs } from '#workers/due-jobs.ts';
+import { EVERY_MS, enqueueDueJobs } from '#workers/due-jobs.ts';
 
 const ROUND = '01900000-0000-7000-8000-000000000001';
 const GAME = 'due-jobs';
@@ -46,6 +48,35 @@ const INSERTS: readonly (readonly [name: keyof typeof jobs, insert: (at: string)
        values (gen_random_uuid(), '${ROUND}', '${wallet}', gen_random_uuid()::text, 'checking', ${at})`,
   ],
   ['pollTransactions', (at) => `insert into chain_transactions (kind, subject, next_at) values ('test', gen_random_uuid()::text, ${at})`],
+];
+
+/** The jobs that run for as long as rows exist, each with the SQL that inserts a row. */
+const LASTING: readonly (readonly [name: keyof typeof EVERY_MS, insert: string])[] = [
+  [
+    'sweepWebhooks',
+    `insert into webhook_deliveries (source, id, body_hash, body, received_at) values ('x', 'due', '', '', app_now() - interval '1 minute')`,
+  ],
+  ['announceQuests', `insert into quests (id, version, definition, deleted_at, published_version) values ('withdrawn', 1, '{}', app_now(), 1)`],
+  ['sweepQuests', `insert into quests (id, version, definition) values ('due', 1, '{}')`],
+  ['findTicketPayments', `insert into ticket_payments (signature, round, slot, next_at) values ('due', '${ROUND}', 1, app_now())`],
+  ['planPayouts', `insert into payout_lanes (lane, address, authority) values (0, 'due', 'due')`],
+  [
+    'ingestBurns',
+    `insert into burn_events (id, title, mint, duration_sec, created_by, state, activated_at, ends_at)
+     values (gen_random_uuid(), 'due', '${wallet}', 3600, '${wallet}', 'active', app_now(), app_now())`,
+  ],
+  [
+    'followEpochs',
+    `with e as (
+       insert into epochs (epoch, source, pool, dust, expiry_days, rules_version, formula) values (1, 'computed', 1, 0, 90, 0, 1) returning epoch)
+     insert into epoch_accounts (epoch, address, program, authority, mint, vault, expires_at, opened_at)
+     select epoch, '', '', '', '', '', app_now(), app_now() from e`,
+  ],
+  [
+    'findClaimSignatures',
+    `with c as (insert into claims (epoch, index, wallet, amount, state) values (1, 0, '${wallet}', 1, 'claimed') returning id)
+     insert into claim_searches (claim, slot) select id, 0 from c`,
+  ],
 ];
 
 /** Per job with two kinds of rows: the SQL that inserts a due row of the second kind. */
@@ -100,13 +131,47 @@ test('a due one-time event, and an attempt whose poll is due, enqueue their jobs
   }
 });
 
+/** Takes the waiting jobs of a queue and ends them, as a worker does. */
+async function runAll(queue: QueueName): Promise<void> {
+  const worker = new Worker(queue, null, { connection: t.app.redis, prefix: queuePrefix(t.env.REDIS_PREFIX ?? '', queue) });
+  for (let job = await worker.getNextJob('test', { block: false }); job; job = await worker.getNextJob('test', { block: false })) {
+    await job.moveToCompleted(null, 'test', false);
+  }
+  await worker.close();
+}
+
+test('a job that runs for as long as rows exist is enqueued at most once per interval, also after its run', async () => {
+  for (const [name, insert] of LASTING) {
+    await removeAll();
+    await enqueueDueJobs(t.app, QUEUES);
+    expect(await namesOf()).not.toContain(jobs[name].name);
+    await sql(t.app, insert);
+    await enqueueDueJobs(t.app, QUEUES);
+    const added = (await waiting()).find((job) => job.name === jobs[name].name);
+    expect(added?.opts.deduplication).toMatchObject({ ttl: EVERY_MS[name] });
+  }
+  expect(LASTING.map(([name]) => name).sort()).toEqual(Object.keys(EVERY_MS).sort());
+
+  // The intervals are prolonged, because the rest of the test may take longer than them.
+  const intervals = await findKeys(t.app.redis, `{${t.env.REDIS_PREFIX}:*-every-*`);
+  expect(await Promise.all(intervals.map((key) => t.app.redis.pexpire(key, 60_000)))).toEqual(LASTING.map(() => 1));
+  for (const queue of QUEUES) await runAll(queue);
+  expect(await namesOf()).toEqual([]);
+  await enqueueDueJobs(t.app, QUEUES);
+  const lasting = new Set<string>(LASTING.map(([name]) => jobs[name].name));
+  const again = await namesOf();
+  expect(again).toContain(jobs.consumeActivities.name);
+  expect(again.filter((name) => lasting.has(name))).toEqual([]);
+});
+
 test('a worker enqueues only the due jobs of the queues that it serves', async () => {
   await removeAll();
   await enqueueDueJobs(t.app, ['points', 'scores']);
-  expect(await namesOf()).toEqual([jobs.completeQuests.name, jobs.consumeActivities.name].sort());
+  const { completeQuests, consumeActivities, sweepQuests, announceQuests } = jobs;
+  expect(await namesOf()).toEqual([completeQuests, consumeActivities, sweepQuests, announceQuests].map(({ name }) => name).sort());
 });
 
 test('every job that due rows enqueue also runs by the schedule', () => {
-  const names = [...INSERTS.map(([name]) => name), 'consumeActivities' as const];
+  const names = [...INSERTS.map(([name]) => name), ...LASTING.map(([name]) => name), 'consumeActivities' as const];
   expect(names.filter((name) => schedule[name] === undefined)).toEqual([]);
 });

@@ -5,12 +5,14 @@ import { fillGaps, listNewest } from './history.ts';
 
 // Mints with an open event; and once per minute, when the cursor is due, mints with an event that ended less than a day ago, so that late burns are
 // listed as refused.
+const WATCHED = `from burn_events e
+   where state <> 'pending' and (final_at is null or (state = 'ended' and ends_at > (select app_now()) - interval '1 day'
+     and exists (select from burn_cursors c where c.mint = e.mint and c.deep_at <= (select app_now()))))`;
+/** SQL that returns rows while burns can be credited, or an event can end: see `ingestBurns`. */
+export const WATCHED_BURNS = `select 1 ${WATCHED}`;
 const selectWatched = statement<{ mint: string; ended: boolean }>(
   'select_watched_mints',
-  `select mint, bool_or(state = 'ended' and final_at is null) as ended from burn_events e
-   where state <> 'pending' and (final_at is null or (state = 'ended' and ends_at > (select app_now()) - interval '1 day'
-     and exists (select from burn_cursors c where c.mint = e.mint and c.deep_at <= (select app_now()))))
-   group by mint order by mint`,
+  `select mint, bool_or(state = 'ended' and final_at is null) as ended ${WATCHED} group by mint order by mint`,
 );
 /**
  * Marks ended events as final. An event is final when the history of its mint is listed up to 5 minutes after the end of the event, and all

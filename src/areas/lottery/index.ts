@@ -4,7 +4,7 @@ export { CLOCK, clockTime } from './draws/clock.ts';
 export { ACCEPTED_ENTRY, type AcceptedEntry, acceptEntries, type LockedRound, lockActiveRound, takesEntries } from './entries.ts';
 export { type EntryBalance, type RuleRefusal, readBalanceOf, readEntryBalance, refusedWallets } from './entry-rules.ts';
 export { checkTicket, DUE_TICKETS, sweepTickets } from './legacy/check.ts';
-export { findTicketPayments } from './legacy/found-payments.ts';
+export { findTicketPayments, WATCHED_PAYMENTS } from './legacy/found-payments.ts';
 export { buildTicketPurchase, readTicketOffer, type TicketOffer } from './legacy/purchase.ts';
 export { advanceRound, DUE_ROUNDS, sweepRounds } from './lifecycle/advance.ts';
 export { drawCommitment } from './lifecycle/commitment.ts';

@@ -20,7 +20,7 @@ export {
   readPaymentsByCause,
   sumOwedByTreasury,
 } from './payments.ts';
-export { runPlanner, runReconciliation } from './planning/run.ts';
+export { PENDING_PLANS, runPlanner, runReconciliation } from './planning/run.ts';
 export { readIdentity } from './reconciliation/reconciliation.ts';
 export type { DatabaseIdentity } from './reconciliation/rows.ts';
 export { prepareReport } from './reports.ts';

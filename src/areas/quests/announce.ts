@@ -15,6 +15,11 @@ interface AnnouncedQuest extends Quest {
   readonly now: number;
 }
 
+/** SQL that returns rows while quests exist that may have to be announced: see `announceDueQuests`. */
+export const ANNOUNCED_QUESTS = 'select 1 from quests where deleted_at is null or published_version is not null';
+/** SQL that returns rows while quests exist. */
+export const QUESTS = 'select 1 from quests where deleted_at is null';
+
 const build = queryBuilder([QuestsTable]);
 const announced = build
   .selectFrom('quests')
@@ -25,7 +30,7 @@ const announced = build
     sql<number>`floor(extract(epoch from app_now()) * 1000)::float8`.as('now'),
   ])
   .where(sql<boolean>`deleted_at is null or published_version is not null`);
-// Named, because a job runs this query every two seconds.
+// Named, because a job runs this query every two seconds while there are quests.
 const selectAnnounced = statement<AnnouncedQuest>('select_announced_quests', announced.compile().sql);
 
 /** Returns the version to announce; null while `GET /quests` does not list the quest. */

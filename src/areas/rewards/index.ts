@@ -1,10 +1,10 @@
 /** The public API of the area rewards: epochs with their leaves and proofs, claims, and the transaction types of both. */
 export { epochClose, epochPageClose } from './chain/end.ts';
 export { expireEpochs } from './chain/expire.ts';
-export { followEpochs } from './chain/follow.ts';
+export { FOLLOWED_EPOCHS, followEpochs } from './chain/follow.ts';
 export { epochRoot } from './chain/root.ts';
 export { epochSettle } from './chain/settle.ts';
-export { findClaimSignatures } from './chain/signatures.ts';
+export { DUE_SEARCHES, findClaimSignatures } from './chain/signatures.ts';
 export { rentSweep, sweepRents } from './chain/sweep-rents.ts';
 export { describeClaims } from './claims/job-description.ts';
 export { buildOwnClaim, type OwnClaim, readClaimOffer } from './claims/own-transaction.ts';

@@ -49,12 +49,10 @@ const conclude = statement(
   `update webhook_deliveries set state = $3, verdict = $4, settled_at = case when $3 = 'received' then null else app_now() end
    where source = $1 and id = $2 and state = 'received'`,
 );
-const selectDue = statement<{ id: string }>(
-  'select_due_deliveries',
-  `select id from webhook_deliveries
-   where state = 'received' and source = $1 and coalesce(replayed_at, received_at) + make_interval(secs => power(2, attempts)) <= (select app_now())
-   order by received_at limit $2`,
-);
+/** SQL that returns the deliveries whose next attempt is due. */
+export const DUE_DELIVERIES = `select id from webhook_deliveries
+   where state = 'received' and coalesce(replayed_at, received_at) + make_interval(secs => power(2, attempts)) <= (select app_now())`;
+const selectDue = statement<{ id: string }>('select_due_deliveries', `${DUE_DELIVERIES} and source = $1 order by received_at limit $2`);
 const purgeWorked = statement<{ n: number }>(
   'purge_webhook_deliveries',
   `with deleted as (

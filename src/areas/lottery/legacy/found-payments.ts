@@ -17,11 +17,15 @@ const MAX_CONCURRENT_READS = 8;
 const MAX_CLOCK_LAG_MS = 3_600_000;
 
 // Rounds that sell paid tickets, and those that closed less than a day ago, whose late payments are refunded. A round is open for at most 30 days.
+const SOLD_ROUNDS = `from rounds where kind = 'legacy' and ticket_price > 0 and created_at > (select app_now()) - interval '32 days'
+     and (closed_at is null or closed_at > (select app_now()) - interval '1 day')`;
+const UNREAD_PAYMENTS = 'select 1 from ticket_payments where read_at is null and next_at <= (select app_now())';
+/** SQL that returns rows while `findTicketPayments` has something to read: rounds whose tickets are or were sold lately, and found transactions. */
+export const WATCHED_PAYMENTS = `select 1 where exists (select ${SOLD_ROUNDS}) or exists (${UNREAD_PAYMENTS})`;
 const selectWatched = statement<{ treasury: string; mint: string; since: number }>(
   'select_rounds_with_paid_tickets',
   `select parameters->>'treasury' as treasury, parameters->>'mint' as mint, (extract(epoch from min(opens_at)) * 1000)::float8 as since
-   from rounds where kind = 'legacy' and ticket_price > 0 and created_at > (select app_now()) - interval '32 days'
-     and (closed_at is null or closed_at > (select app_now()) - interval '1 day') group by 1, 2`,
+   ${SOLD_ROUNDS} group by 1, 2`,
 );
 
 interface LeasedPayment {

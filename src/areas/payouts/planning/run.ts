@@ -13,6 +13,9 @@ import { reconcile, reportProblems } from '../reconciliation/reconciliation.ts';
 import { selectReconciliation } from '../reconciliation/rows.ts';
 import { planLane } from './plan.ts';
 
+/** SQL that returns rows while `runPlanner` has work: pending payments of the treasury, and lanes with a batch or an unknown state. */
+export const PENDING_PLANS = `select 1 where exists (select from payments where payer = 'treasury' and state = 'pending')
+  or exists (select from payout_lanes where batch is not null or stale)`;
 const selectLaneStatus = statement<{ stale: number; busy: boolean; paused: boolean }>(
   'select_payout_lane_status',
   `select (select count(*) from payout_lanes where stale)::int as stale, exists (select 1 from payout_lanes where batch is not null) as busy,

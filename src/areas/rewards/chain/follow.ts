@@ -20,13 +20,16 @@ const MAX_CONCURRENT_EPOCHS = 4;
  */
 const MAX_UNREAD = 500;
 
+const IS_OPEN = 'a.opened_at is not null and a.closed_at is null';
+/** SQL that returns rows while epochs are open on the chain: see `followEpochs`. */
+export const FOLLOWED_EPOCHS = `select 1 from epoch_accounts a where ${IS_OPEN}`;
 const selectFollowed = statement<FollowedEpoch>(
   'select_followed_epochs',
   `select a.epoch, a.program, a.authority, a.mint, a.vault, a.address, coalesce(a.other_root, e.root) as root,
      coalesce(a.other_total, e.total)::text as total, coalesce(a.other_leaves, e.leaves) as leaves, a.other_root is not null as "isOther", a.claimed::text, a.cursor,
      a.cursor_slot::float8 as cursor_slot, a.claims - a.cursor_claims as unread, a.ended_at is not null as ended
    from epoch_accounts a join epochs e on e.epoch = a.epoch
-   where a.opened_at is not null and a.closed_at is null and ($1::int is null or a.epoch = $1) order by a.epoch limit ${MAX_FOLLOWED}`,
+   where ${IS_OPEN} and ($1::int is null or a.epoch = $1) order by a.epoch limit ${MAX_FOLLOWED}`,
 );
 
 /**

@@ -36,6 +36,8 @@ interface Search extends EpochAddressesRow {
   readonly known: boolean;
 }
 
+/** SQL that returns rows when searches of `findClaimSignatures` are due. */
+export const DUE_SEARCHES = 'select 1 from claim_searches s where s.next_at <= (select app_now())';
 const selectDue = statement<Search>(
   'select_due_claim_searches',
   `select s.claim::text, s.slot::float8 as slot, s.before, c.index, c.wallet, c.signature is not null as known,
