@@ -4,6 +4,11 @@ export const UNIT_COSTS = {
   bytesPerRow: { ledger: 519, activities: 365, plays: 303, score_plays: 103, scores: 441 },
   /** Bytes of one row in an exported file. */
   fileBytesPerRow: { ledger: 61, activities: 65, plays: 59, score_plays: 32, scores: 135 },
+  /**
+   * Bytes of one row with its indexes in the tables that are never detached. `leaf`: a reward with its hash in the stored tree. `claim`: a claim with its
+   * transaction and one attempt, whose signed bytes are deleted.
+   */
+  keptBytesPerRow: { final: 262, leaf: 275, claim: 2_030 },
   /** Bytes of the write-ahead log per score, with its play, activities and sums. */
   walPerScore: 4_000,
   /** CPU time per score, µs. */
@@ -15,7 +20,7 @@ export const UNIT_COSTS = {
 } as const;
 
 /** What a wallet does on a day. */
-const DAY = { scores: 10, reads: 60, otherLedgerRows: 3 } as const;
+const DAY = { scores: 10, reads: 60, otherLedgerRows: 3, finals: 5, leaves: 1, claims: 0.5 } as const;
 /** The busiest hour has this part of the requests of a day. */
 const PEAK_HOUR = 0.1;
 /** Cores are used up to this part at the peak. */
@@ -33,7 +38,7 @@ const number = (value: number): string => value.toLocaleString('en', { maximumSi
 
 /** Computes the needs of a number of daily wallets. */
 export function needsOf(dailyWallets: number) {
-  const { bytesPerRow, walPerScore, cpuPerScore, cpuPerRead, redisPerWallet, fileBytesPerRow } = UNIT_COSTS;
+  const { bytesPerRow, keptBytesPerRow, walPerScore, cpuPerScore, cpuPerRead, redisPerWallet, fileBytesPerRow } = UNIT_COSTS;
   const scores = dailyWallets * DAY.scores;
   const reads = dailyWallets * DAY.reads;
   const rows = {
@@ -46,12 +51,14 @@ export function needsOf(dailyWallets: number) {
   const bytesOf = (costs: Readonly<Record<keyof typeof rows, number>>) =>
     Object.entries(rows).reduce((sum, [table, n]) => sum + n * costs[table as keyof typeof rows], 0);
   const perDay = bytesOf(bytesPerRow);
+  const keptPerDay = dailyWallets * (DAY.finals * keptBytesPerRow.final + DAY.leaves * keptBytesPerRow.leaf + DAY.claims * keptBytesPerRow.claim);
   const rowsPerDay = Object.values(rows).reduce((sum, n) => sum + n, 0);
   const [peakScores, peakReads] = [scores, reads].map((n) => (n * PEAK_HOUR) / 3_600) as [number, number];
   const cores = (scoreMicros: number, readMicros: number) => (peakScores * scoreMicros + peakReads * readMicros) / 1e6 / UTILIZATION;
   const needs = {
     rowsPerDay,
     tableGb: (perDay * 30 * MONTHS) / GB,
+    keptGbPerYear: (365 * keptPerDay) / GB,
     walGbPerDay: (scores * walPerScore) / GB,
     peakScores,
     peakReads,
@@ -65,14 +72,14 @@ export function needsOf(dailyWallets: number) {
     iops: peakScores / 20 + (peakScores * (walPerScore + perDay / scores)) / 8_192,
     filesGbPerYear: (365 * bytesOf(fileBytesPerRow)) / GB,
   };
-  const { apiCores, workerCores, postgresqlCores, redisCores, postgresqlGb, redisGb, tableGb, iops, filesGbPerYear } = needs;
+  const { apiCores, workerCores, postgresqlCores, redisCores, postgresqlGb, redisGb, tableGb, keptGbPerYear, iops, filesGbPerYear } = needs;
   // PostgreSQL and Redis run twice, on a primary and a standby. Processes need 2 GB of memory per core.
   const allCores = apiCores + workerCores + 2 * (postgresqlCores + redisCores);
   const memoryGb = 2 * (apiCores + workerCores) + 2 * (postgresqlGb + redisGb);
   const dollars =
     allCores * PRICES.core +
     memoryGb * PRICES.memoryGb +
-    2 * tableGb * PRICES.diskGb +
+    2 * (tableGb + keptGbPerYear) * PRICES.diskGb +
     (2 * iops * PRICES.thousandIops) / 1_000 +
     filesGbPerYear * PRICES.fileGb;
   return { ...needs, dollars };
@@ -81,6 +88,7 @@ export function needsOf(dailyWallets: number) {
 const ROWS: readonly (readonly [name: string, key: keyof ReturnType<typeof needsOf>, unit: string])[] = [
   ['new rows of the five big tables per day', 'rowsPerDay', ''],
   [`tables and indexes of ${MONTHS} months`, 'tableGb', ' GB'],
+  ['ranks and rewards, kept for ever: more each year', 'keptGbPerYear', ' GB'],
   ['write-ahead log per day', 'walGbPerDay', ' GB'],
   ['scores per second in the busiest hour', 'peakScores', ''],
   ['reads per second in the busiest hour', 'peakReads', ''],
