@@ -113,6 +113,9 @@ const STATEMENTS: readonly string[] = [
   `insert into game_records (wallet, game_id, sequence, id, salt, record, content_hash, previous_hash, hash, at)
    select s.wallet, s.game_id, 1, s.id, zeros, '{"n":1}', sha256(zeros || '{"n":1}'), zeros, sha256(zeros || sha256(zeros || '{"n":1}')), s.at
    from s, decode(repeat('00', 32), 'hex') zeros where k = 0 and i % ${SHARES.record} = 0`,
+  `insert into storage_usage (wallet, kind, bytes) select wallet, 'records', sum(256 + octet_length(record::text)) from game_records group by wallet`,
+  `insert into storage_totals as t (kind, shard, bytes) select kind, hashtext(wallet) & 63, sum(bytes) from storage_usage where kind = 'records' group by 1, 2
+   on conflict (kind, shard) do update set bytes = t.bytes + excluded.bytes`,
   `insert into outbox (publication, type, wallet, payload, at)
    select i, 'quest_completed', null, '{}', now() - interval '50 minutes' + i * interval '1 millisecond' from generate_series(1, $n / ${SHARES.event}) i`,
   `update outbox_counter set publication = $n / ${SHARES.event}, appended = $n / ${SHARES.event}, published_at = now()`,

@@ -95,7 +95,8 @@ const VIOLATIONS: Readonly<Record<string, Violation>> = {
     },
   },
   'a body that is too large': {
-    with: [413],
+    // Status 404: the path names an object that cannot exist, which the service checks before it reads the body.
+    with: [404, 413],
     applies: (draft) => draft.body !== null && draft.headers.some(([name, value]) => name === 'Content-Type' && value === 'application/json'),
     act(draft, random) {
       const more = MAX_JSON_BYTES + random.pick([1, 100, 100_000]) - (draft.body?.length ?? 0);
