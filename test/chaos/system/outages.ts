@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 200;
 const TIMEOUT_MS = 2_000;
+/** An outage that lasts longer is reported when it ends, ms. */
+const REPORT_MS = 30_000;
 
 /** Measures how long API processes are not ready. */
 export class Outages {
@@ -9,9 +11,12 @@ export class Outages {
   /** Times of the failed checks, on the clock of `performance.now()`. */
   readonly #failedAt: number[] = [];
   readonly #watching: Promise<unknown>;
+  readonly #report: (line: string) => void;
   #over = false;
 
-  constructor(urls: readonly string[]) {
+  /** @param report prints a sentence about an outage that has ended */
+  constructor(urls: readonly string[], report: (line: string) => void) {
+    this.#report = report;
     this.#watching = Promise.all(urls.map((url) => this.#watch(url)));
   }
 
@@ -41,7 +46,9 @@ export class Outages {
         ({ ok }) => ok,
         () => false,
       );
-      this.#longest.set(url, Math.max(this.#longest.get(url) ?? 0, performance.now() - readyAt));
+      const outage = performance.now() - readyAt;
+      this.#longest.set(url, Math.max(this.#longest.get(url) ?? 0, outage));
+      if (isReady && outage > REPORT_MS) this.#report(`${url} was not ready for ${Math.round(outage)} ms`);
       if (isReady) readyAt = performance.now();
       else this.#failedAt.push(performance.now());
     }

@@ -131,7 +131,7 @@ async function runOn(
   let late: Listener[] = [];
   const injector = new FaultInjector(system, print);
   const neighbours = new Neighbours(hostile, random.fork('neighbours'), (line) => injector.note(line));
-  const outages = new Outages(urls);
+  const outages = new Outages(urls, (line) => injector.note(line));
   const all = [operator, ...clients, ...rivals];
   for (const [i, client] of all.entries()) client.unstable = random.fork(`trouble ${i}`);
   const actors = [
