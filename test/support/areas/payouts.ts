@@ -106,20 +106,26 @@ export async function balancesOf(t: PayoutsTest, wallets: readonly string[], cur
 export const balanceOf = async (t: PayoutsTest, wallet: string, currency: Currency = 'usdc'): Promise<bigint> =>
   (await balancesOf(t, [wallet], currency))[0] ?? 0n;
 
-/** Opens token accounts of wallets and waits until they are confirmed. The mint authority pays the rent. */
+/**
+ * Opens token accounts of wallets and waits until they are confirmed. The mint authority pays the rent. A transaction whose blockhash ends before it
+ * lands, which happens on a busy machine, is sent anew.
+ */
 export async function openAccounts(t: PayoutsTest, wallets: readonly string[], currency: Currency = 'usdc'): Promise<void> {
-  const { mintAuthority } = t.chain.keys;
-  await Promise.all(
-    wallets.map((wallet) =>
-      t.chain.send([createAssociatedTokenAccount(mintAuthority.publicKey, parseAddress(wallet), mintOf(t, currency))], [mintAuthority]),
-    ),
-  );
-  await retryUntilPass(async () => {
-    const accounts = await t.chain.connection.getMultipleAccountsInfo(
+  const { connection, keys, send } = t.chain;
+  const selectMissing = async () => {
+    const accounts = await connection.getMultipleAccountsInfo(
       wallets.map((wallet) => accountOf(t, wallet, currency)),
       'confirmed',
     );
-    if (accounts.includes(null)) throw new Error('a token account does not exist yet');
+    return wallets.filter((_, i) => accounts[i] === null);
+  };
+  const open = (wallet: string) =>
+    send([createAssociatedTokenAccount(keys.mintAuthority.publicKey, parseAddress(wallet), mintOf(t, currency))], [keys.mintAuthority]);
+  await retryUntilPass(async () => {
+    await Promise.all((await selectMissing()).map(open));
+    await retryUntilPass(async () => {
+      if ((await selectMissing()).length > 0) throw new Error('a token account does not exist yet');
+    }, 2_000);
   });
 }
 
