@@ -71,7 +71,9 @@ test('rounds that close concurrently are each committed and drawn once, although
   for (const id of rounds) {
     const { commitment } = await verified(t, id);
     expect(recorded.get(id)).toMatchObject({ account: commitment?.account, leaf: commitment?.leaf, signature: expect.any(String) });
-    expect(await attemptsOf(id)).toHaveLength(1);
+    // On a busy machine, an attempt can expire before it lands; the next one follows only then.
+    const states = (await attemptsOf(id)).map(({ state }) => state);
+    expect(states).toEqual([...states.slice(1).fill('expired'), 'finalized']);
     const once = ['round_started', 'round_closed', 'round_committed', 'round_finalized', 'winner_announced', 'winner_announced'];
     expect(await eventsOf(t, id)).toEqual(once);
     expect(await prizesOf(t, id)).toHaveLength(2);
