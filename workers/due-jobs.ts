@@ -65,16 +65,22 @@ const selectDueJobs = statement<{ name: keyof typeof DUE }>(
  * Enqueues the jobs that have due rows, except those that already wait or run, and those that were enqueued less than `EVERY_MS` ago. A job is attempted
  * once, because a later call enqueues it again.
  * @param queues the names of the queues whose jobs are enqueued
+ * @param tried times at which this worker last tried to enqueue a job of `EVERY_MS`, on the clock of `performance.now()`
  */
-export async function enqueueDueJobs(app: App, queues: readonly string[]): Promise<void> {
-  const due = (await app.db.query(selectDueJobs)).filter(({ name }) => queues.includes(jobs[name].queue));
+export async function enqueueDueJobs(app: App, queues: readonly string[], tried = new Map<string, number>()): Promise<void> {
+  const now = performance.now();
+  const due = (await app.db.query(selectDueJobs)).filter(
+    ({ name }) => queues.includes(jobs[name].queue) && now - (tried.get(name) ?? Number.NEGATIVE_INFINITY) >= (EVERY_MS[name] ?? 0),
+  );
   if (due.length === 0) return;
   await app.queues.add(
     due.map(({ name }) => {
       const everyMs = EVERY_MS[name];
-      return { job: { ...jobs[name], attempts: 1 }, payload: {}, ...(everyMs === undefined ? {} : { everyMs }) };
+      // A little shorter than the interval, so that the next try of this worker is not refused.
+      return { job: { ...jobs[name], attempts: 1 }, payload: {}, ...(everyMs === undefined ? {} : { everyMs: everyMs - LOOK_MS / 2 }) };
     }),
   );
+  for (const { name } of due) if (EVERY_MS[name] !== undefined) tried.set(name, now);
 }
 
 /**
@@ -84,11 +90,12 @@ export async function enqueueDueJobs(app: App, queues: readonly string[]): Promi
 export function keepEnqueueingDueJobs(app: App, queues: readonly string[]): { close(): Promise<void> } {
   if (!Object.keys(DUE).some((name) => queues.includes(jobs[name as keyof typeof DUE].queue))) return { close: async () => undefined };
   const closing = new AbortController();
+  const tried = new Map<string, number>();
   const run = async () => {
     let isFailing = false;
     while (!closing.signal.aborted) {
       try {
-        await enqueueDueJobs(app, queues);
+        await enqueueDueJobs(app, queues, tried);
         isFailing = false;
       } catch (err) {
         if (!isFailing) app.log.warn({ err }, 'due jobs cannot be enqueued; the worker retries');

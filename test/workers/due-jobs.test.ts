@@ -148,7 +148,7 @@ test('a job that runs for as long as rows exist is enqueued at most once per int
     await sql(t.app, insert);
     await enqueueDueJobs(t.app, QUEUES);
     const added = (await waiting()).find((job) => job.name === jobs[name].name);
-    expect(added?.opts.deduplication).toMatchObject({ ttl: EVERY_MS[name] });
+    expect(added?.opts.deduplication).toMatchObject({ ttl: (EVERY_MS[name] ?? 0) - 250 });
   }
   expect(LASTING.map(([name]) => name).sort()).toEqual(Object.keys(EVERY_MS).sort());
 
@@ -162,6 +162,22 @@ test('a job that runs for as long as rows exist is enqueued at most once per int
   const again = await namesOf();
   expect(again).toContain(jobs.consumeActivities.name);
   expect(again.filter((name) => lasting.has(name))).toEqual([]);
+});
+
+test('a worker does not try again to enqueue such a job before its interval is over', async () => {
+  const lasting = new Set<string>(LASTING.map(([name]) => jobs[name].name));
+  const added = async () => (await namesOf()).filter((name) => lasting.has(name));
+  const tried = new Map<string, number>();
+  await removeAll();
+  await enqueueDueJobs(t.app, QUEUES, tried);
+  expect(await added()).toHaveLength(LASTING.length);
+  await removeAll();
+  for (const name of tried.keys()) tried.set(name, performance.now() + 60_000);
+  await enqueueDueJobs(t.app, QUEUES, tried);
+  expect(await added()).toEqual([]);
+  for (const name of tried.keys()) tried.set(name, performance.now() - 60_000);
+  await enqueueDueJobs(t.app, QUEUES, tried);
+  expect(await added()).toHaveLength(LASTING.length);
 });
 
 test('a worker enqueues only the due jobs of the queues that it serves', async () => {
