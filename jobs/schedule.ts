@@ -3,16 +3,16 @@ import type { jobs } from './index.ts';
 /**
  * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
  * or too few does no harm. The job of a weekly task also runs every minute: each run tries to insert a row for the week, and only the run whose
- * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so the intervals of these jobs are longer: 10 s, or
- * a minute for the jobs with a minimum time between two runs. If a worker is killed during a job without such a time, BullMQ ignores further runs that workers
- * enqueue until it finds the lost run. Meanwhile the schedule starts the job.
+ * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so the intervals of these jobs are longer. If a
+ * worker is killed during one of these jobs, BullMQ ignores further runs that workers enqueue until it finds the lost run. Meanwhile the schedule starts
+ * the job.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards
   consumeActivities: 10_000,
   completeQuests: 10_000,
-  sweepQuests: 60_000,
-  announceQuests: 60_000,
+  sweepQuests: 10_000,
+  announceQuests: 10_000,
   detectLostBoards: 2_000,
   refreshBoards: 5_000,
   advanceBattles: 10_000,
@@ -23,22 +23,22 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   scheduleRounds: 10_000,
   sweepRounds: 10_000,
   sweepTickets: 10_000,
-  findTicketPayments: 60_000,
+  findTicketPayments: 10_000,
   refreshDenyList: 60_000,
   // Rewards
   projectDay: 15_000,
   sweepEpochs: 20_000,
-  followEpochs: 60_000,
-  findClaimSignatures: 60_000,
+  followEpochs: 10_000,
+  findClaimSignatures: 10_000,
   expireEpochs: 15_000,
   sweepRents: 3_600_000,
   // Payouts and the chain
-  planPayouts: 60_000,
+  planPayouts: 10_000,
   reconcilePayouts: 60_000,
   pollTransactions: 10_000,
-  ingestBurns: 60_000,
+  ingestBurns: 10_000,
   // Webhooks, media, expired rows
-  sweepWebhooks: 60_000,
+  sweepWebhooks: 10_000,
   sweepClips: 60_000,
   deleteAccounts: 60_000,
   checkNames: 60_000,

@@ -15,8 +15,8 @@ import { transactionTypes } from './transaction-types.ts';
 /** How long one run of the job polls transactions before the next run takes over, ms. */
 const POLL_RUN_MS = 5_000;
 /**
- * How long one run of the job plans payouts, ms. Shorter than the interval in `due-jobs.ts`, so that the runs
- * which due payments start do not overlap.
+ * How long one run of the job plans payouts, ms. A planPayouts job that is enqueued during a run is dropped as a duplicate, so a run must end before
+ * the next one is due by `due-jobs.ts`.
  */
 const PLAN_RUN_MS = 1_800;
 

@@ -62,25 +62,24 @@ const selectDueJobs = statement<{ name: keyof typeof DUE }>(
 );
 
 /**
+ * Returns whether a job may be enqueued now: always, or at most once per `EVERY_MS` by all workers. Redis keeps the interval and not BullMQ, because BullMQ
+ * would add a job per interval to a queue that is paused.
+ */
+async function takeTurn(app: App, name: keyof typeof DUE): Promise<boolean> {
+  const everyMs = EVERY_MS[name];
+  return everyMs === undefined || (await app.redis.set(`${app.config.redis.prefix}:due:${name}`, '1', 'PX', everyMs, 'NX')) !== null;
+}
+
+/**
  * Enqueues the jobs that have due rows, except those that already wait or run, and those that were enqueued less than `EVERY_MS` ago. A job is attempted
  * once, because a later call enqueues it again.
  * @param queues the names of the queues whose jobs are enqueued
- * @param tried times at which this worker last tried to enqueue a job of `EVERY_MS`, on the clock of `performance.now()`
  */
-export async function enqueueDueJobs(app: App, queues: readonly string[], tried = new Map<string, number>()): Promise<void> {
-  const now = performance.now();
-  const due = (await app.db.query(selectDueJobs)).filter(
-    ({ name }) => queues.includes(jobs[name].queue) && now - (tried.get(name) ?? Number.NEGATIVE_INFINITY) >= (EVERY_MS[name] ?? 0),
-  );
-  if (due.length === 0) return;
-  await app.queues.add(
-    due.map(({ name }) => {
-      const everyMs = EVERY_MS[name];
-      // A little shorter than the interval, so that the next try of this worker is not refused.
-      return { job: { ...jobs[name], attempts: 1 }, payload: {}, ...(everyMs === undefined ? {} : { everyMs: everyMs - LOOK_MS / 2 }) };
-    }),
-  );
-  for (const { name } of due) if (EVERY_MS[name] !== undefined) tried.set(name, now);
+export async function enqueueDueJobs(app: App, queues: readonly string[]): Promise<void> {
+  const due = (await app.db.query(selectDueJobs)).filter(({ name }) => queues.includes(jobs[name].queue));
+  const turns = await Promise.all(due.map(({ name }) => takeTurn(app, name)));
+  const now = due.filter((_, i) => turns[i]).map(({ name }) => jobs[name]);
+  if (now.length > 0) await app.queues.add(now.map((job) => ({ job: { ...job, attempts: 1 }, payload: {} })));
 }
 
 /**
@@ -90,12 +89,11 @@ export async function enqueueDueJobs(app: App, queues: readonly string[], tried 
 export function keepEnqueueingDueJobs(app: App, queues: readonly string[]): { close(): Promise<void> } {
   if (!Object.keys(DUE).some((name) => queues.includes(jobs[name as keyof typeof DUE].queue))) return { close: async () => undefined };
   const closing = new AbortController();
-  const tried = new Map<string, number>();
   const run = async () => {
     let isFailing = false;
     while (!closing.signal.aborted) {
       try {
-        await enqueueDueJobs(app, queues, tried);
+        await enqueueDueJobs(app, queues);
         isFailing = false;
       } catch (err) {
         if (!isFailing) app.log.warn({ err }, 'due jobs cannot be enqueued; the worker retries');

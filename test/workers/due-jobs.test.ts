@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { Worker } from 'bullmq';
 import { jobs } from '#jobs/index.ts';
 import { QUEUES, type QueueName } from '#jobs/queues.ts';
 import { schedule } from '#jobs/schedule.ts';
-import { queuePrefix } from '#platform/jobs/queues.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -131,32 +129,27 @@ test('a due one-time event, and an attempt whose poll is due, enqueue their jobs
   }
 });
 
-/** Takes the waiting jobs of a queue and ends them, as a worker does. */
-async function runAll(queue: QueueName): Promise<void> {
-  const worker = new Worker(queue, null, { connection: t.app.redis, prefix: queuePrefix(t.env.REDIS_PREFIX ?? '', queue) });
-  for (let job = await worker.getNextJob('test', { block: false }); job; job = await worker.getNextJob('test', { block: false })) {
-    await job.moveToCompleted(null, 'test', false);
-  }
-  await worker.close();
-}
+const turnsOf = () => findKeys(t.app.redis, `${t.env.REDIS_PREFIX}:due:*`);
+const removeTurns = () => deleteKeys(t.app.redis, `${t.env.REDIS_PREFIX}:due:*`);
 
-test('a job that runs for as long as rows exist is enqueued at most once per interval, also after its run', async () => {
+test('a job that runs for as long as rows exist is enqueued at most once per interval by all workers, also after its run', async () => {
   for (const [name, insert] of LASTING) {
     await removeAll();
+    await removeTurns();
     await enqueueDueJobs(t.app, QUEUES);
     expect(await namesOf()).not.toContain(jobs[name].name);
     await sql(t.app, insert);
     await enqueueDueJobs(t.app, QUEUES);
-    const added = (await waiting()).find((job) => job.name === jobs[name].name);
-    expect(added?.opts.deduplication).toMatchObject({ ttl: (EVERY_MS[name] ?? 0) - 250 });
+    expect(await namesOf()).toContain(jobs[name].name);
+    const left = await t.app.redis.pttl(`${t.env.REDIS_PREFIX}:due:${name}`);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThanOrEqual(EVERY_MS[name] ?? 0);
   }
   expect(LASTING.map(([name]) => name).sort()).toEqual(Object.keys(EVERY_MS).sort());
 
   // The intervals are prolonged, because the rest of the test may take longer than them.
-  const intervals = await findKeys(t.app.redis, `{${t.env.REDIS_PREFIX}:*-every-*`);
-  expect(await Promise.all(intervals.map((key) => t.app.redis.pexpire(key, 60_000)))).toEqual(LASTING.map(() => 1));
-  for (const queue of QUEUES) await runAll(queue);
-  expect(await namesOf()).toEqual([]);
+  for (const [name] of LASTING) await t.app.redis.set(`${t.env.REDIS_PREFIX}:due:${name}`, '1', 'PX', 60_000);
+  await removeAll();
   await enqueueDueJobs(t.app, QUEUES);
   const lasting = new Set<string>(LASTING.map(([name]) => jobs[name].name));
   const again = await namesOf();
@@ -164,24 +157,19 @@ test('a job that runs for as long as rows exist is enqueued at most once per int
   expect(again.filter((name) => lasting.has(name))).toEqual([]);
 });
 
-test('a worker does not try again to enqueue such a job before its interval is over', async () => {
-  const lasting = new Set<string>(LASTING.map(([name]) => jobs[name].name));
-  const added = async () => (await namesOf()).filter((name) => lasting.has(name));
-  const tried = new Map<string, number>();
-  await removeAll();
-  await enqueueDueJobs(t.app, QUEUES, tried);
-  expect(await added()).toHaveLength(LASTING.length);
-  await removeAll();
-  for (const name of tried.keys()) tried.set(name, performance.now() + 60_000);
-  await enqueueDueJobs(t.app, QUEUES, tried);
-  expect(await added()).toEqual([]);
-  for (const name of tried.keys()) tried.set(name, performance.now() - 60_000);
-  await enqueueDueJobs(t.app, QUEUES, tried);
-  expect(await added()).toHaveLength(LASTING.length);
+test('while a queue is paused, each such job waits in it once', async () => {
+  for (let looks = 0; looks < 3; looks++) {
+    await removeTurns();
+    await enqueueDueJobs(t.app, QUEUES);
+  }
+  const names = await namesOf();
+  expect(names).toEqual([...new Set(names)]);
+  expect(await turnsOf()).toHaveLength(LASTING.length);
 });
 
 test('a worker enqueues only the due jobs of the queues that it serves', async () => {
   await removeAll();
+  await removeTurns();
   await enqueueDueJobs(t.app, ['points', 'scores']);
   const { completeQuests, consumeActivities, sweepQuests, announceQuests } = jobs;
   expect(await namesOf()).toEqual([completeQuests, consumeActivities, sweepQuests, announceQuests].map(({ name }) => name).sort());

@@ -12,22 +12,14 @@ import type { Job } from './job.ts';
 const KEEP_DONE = { age: 60, count: 200 };
 const KEEP_FAILED = { age: 7 * 86_400, count: 5_000 };
 
-/** A job to add, and the minimum time between two such jobs of all processes, ms. */
-export interface NewJob {
-  readonly job: Job;
-  readonly payload: unknown;
-  readonly everyMs?: number;
-}
-
 /** Adds jobs to the queues. Workers take the jobs from the queues and process them. */
 export interface Queues {
   readonly all: ReadonlyMap<string, Queue>;
   /**
-   * Adds jobs with one round trip per queue. A job with `everyMs` is not added if the last one with `everyMs` was added less than this time ago, ms, by
-   * any process.
+   * Adds jobs with one round trip per queue.
    * @throws 503 when Redis is not connected within CONNECT_WAIT_MS
    */
-  add(jobs: readonly NewJob[]): Promise<void>;
+  add(jobs: readonly { job: Job; payload: unknown }[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,7 +47,7 @@ export function openQueues(connection: RedisClient, prefix: string, names: reado
       await Promise.all(
         [...byQueue].map(([name, entries]) =>
           all.get(name)?.addBulk(
-            entries.map(({ job, payload, everyMs }) => ({
+            entries.map(({ job, payload }) => ({
               name: job.name,
               data: payload,
               opts: {
@@ -65,7 +57,7 @@ export function openQueues(connection: RedisClient, prefix: string, names: reado
                 removeOnComplete: KEEP_DONE,
                 removeOnFail: KEEP_FAILED,
                 ...(job.priority ? { priority: job.priority(payload) } : {}),
-                ...(job.id ? { deduplication: deduplicationOf(job.id(payload), everyMs) } : {}),
+                ...(job.id ? { deduplication: { id: job.id(payload) } } : {}),
               },
             })),
           ),
@@ -77,9 +69,6 @@ export function openQueues(connection: RedisClient, prefix: string, names: reado
     },
   };
 }
-
-/** Returns how BullMQ ignores a repeated job: while the first one waits or runs, or for `everyMs`. */
-const deduplicationOf = (id: string, everyMs?: number) => (everyMs === undefined ? { id } : { id: `${id}-every-${everyMs}`, ttl: everyMs });
 
 /** Returns the trace context that a job carries to the worker; empty when there is none. */
 function telemetryOf(job: Job, payload: unknown) {
