@@ -14,7 +14,16 @@ import { SYSTEM_ADMIN_TOKEN, SYSTEM_ORIGIN, startSystem } from '#dev/stack/syste
 import { fillArcadeHistory } from './support/arcade.ts';
 import { type Cpu, cpuPerRequest, cpuSeconds, reportCpu, secondsOf } from './support/cpu.ts';
 import { EPOCH_QUEUES, readEpoch } from './support/days.ts';
-import { bytesPerRow, closedRows, completeGame, growHistory, grownMonths, makePastPartitions, removeEpoch, reopenMonths } from './support/history.ts';
+import {
+  areMonthsClosed,
+  bytesPerRow,
+  completeGame,
+  growHistory,
+  grownMonths,
+  makePastPartitions,
+  removeEpoch,
+  reopenMonths,
+} from './support/history.ts';
 import { load, request } from './support/load.ts';
 import { report } from './support/report.ts';
 import { openGame, openPlays, SESSION_KEY, sessionsOf, signedInWallets, withDatabase } from './support/wallets.ts';
@@ -106,7 +115,7 @@ try {
     });
     rows = size;
     const closing = await measured(async () => {
-      while ((await withDatabase(system, closedRows)) < size) await keepHistory(app);
+      while (!(await withDatabase(system, (db) => areMonthsClosed(db, size)))) await keepHistory(app);
     });
     report(`closing of the old months, ${size / 1e6} M rows: CPU of PostgreSQL`, closing.cpu, 's');
     await withDatabase(system, async (db) => {

@@ -160,12 +160,13 @@ export async function reopenMonths(db: pg.Client): Promise<void> {
   for (const { month } of rows) await db.query('select reopen_month($1)', [month]);
 }
 
-/** Returns the number of rows of the ledger in the closed months. */
-export async function closedRows(db: pg.Client): Promise<number> {
-  const { rows } = await db.query<{ n: number }>(
-    `select coalesce(sum(row_count), 0)::float8 as n from closed_partitions where relation = 'ledger' and closed_at is not null`,
+/** Returns whether the closed months have a number of rows of the ledger, and no table of a month is still being counted. */
+export async function areMonthsClosed(db: pg.Client, size: number): Promise<boolean> {
+  const { rows } = await db.query<{ closed: boolean }>(
+    `select coalesce(sum(row_count) filter (where relation = 'ledger'), 0) >= $1 and coalesce(bool_and(closed_at is not null), false) as closed from closed_partitions`,
+    [size],
   );
-  return rows[0]?.n ?? 0;
+  return rows[0]?.closed ?? false;
 }
 
 /** Returns the bytes per row of each partitioned table with its indexes, from the rows of one month. */
