@@ -1,7 +1,7 @@
 /** Costs of one unit on one core of the machine of docs/benchmarks.md. `bin/bench growth` and `bin/bench scores` measure them. */
 export const UNIT_COSTS = {
   /** Bytes of one row with its indexes, in a closed month. */
-  bytesPerRow: { ledger: 519, activities: 365, plays: 303, score_plays: 103, scores: 441 },
+  bytesPerRow: { ledger: 466, activities: 328, plays: 291, score_plays: 98, scores: 430 },
   /** Bytes of one row in an exported file. */
   fileBytesPerRow: { ledger: 61, activities: 65, plays: 59, score_plays: 32, scores: 135 },
   /**
