@@ -62,8 +62,8 @@ const selectDueJobs = statement<{ name: keyof typeof DUE }>(
 );
 
 /**
- * Returns whether a job may be enqueued now: always, or at most once per `EVERY_MS` by all workers. Redis keeps the interval and not BullMQ, because BullMQ
- * would add a job per interval to a queue that is paused.
+ * Returns whether a job may be enqueued now. A job of `EVERY_MS` may be enqueued once per interval by all workers together; this call begins the interval.
+ * The interval is a key in Redis. The throttling of BullMQ is not used, because it would add one job per interval to a paused queue.
  */
 async function takeTurn(app: App, name: keyof typeof DUE): Promise<boolean> {
   const everyMs = EVERY_MS[name];
@@ -71,8 +71,8 @@ async function takeTurn(app: App, name: keyof typeof DUE): Promise<boolean> {
 }
 
 /**
- * Enqueues the jobs that have due rows, except those that already wait or run, and those that were enqueued less than `EVERY_MS` ago. A job is attempted
- * once, because a later call enqueues it again.
+ * Enqueues the jobs that have due rows. Does not enqueue a job that already waits or runs, or a job of `EVERY_MS` whose interval is not over. A job is
+ * attempted once, because a later call enqueues it again.
  * @param queues the names of the queues whose jobs are enqueued
  */
 export async function enqueueDueJobs(app: App, queues: readonly string[]): Promise<void> {

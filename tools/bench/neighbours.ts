@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSystem } from '#dev/stack/system.ts';
-import { startProxy } from '#test/support/http/nginx.ts';
+import { startProxy, type TestProxy } from '#test/support/http/nginx.ts';
 import { hostileClasses, startHostile } from './support/hostile.ts';
 import { load, request } from './support/load.ts';
 import { report } from './support/report.ts';
@@ -36,7 +36,8 @@ const system = await startSystem({
 const url = system.urls[0] ?? '';
 const { host, port: portText } = new URL(url);
 const port = Number(portText);
-const proxy = await startProxy(port);
+/** Started for the first class without a session. */
+let proxy: TestProxy | null = null;
 /** The classes without a session. */
 const ANONYMOUS = new Set(['sign-ins']);
 
@@ -101,8 +102,9 @@ try {
   for (const [name, requests] of chosen) {
     const without = await sendOthers(SECONDS);
     const readiness = watchReadiness();
-    const isAnonymous = ANONYMOUS.has(name);
-    const stopHostile = startHostile([isAnonymous ? proxy.port : port], HOSTILE_CONNECTIONS, requests, { tls: isAnonymous });
+    if (ANONYMOUS.has(name)) proxy ??= await startProxy(port);
+    const target = ANONYMOUS.has(name) ? proxy : null;
+    const stopHostile = startHostile([target?.port ?? port], HOSTILE_CONNECTIONS, requests, { tls: target !== null });
     await sleep(1_000);
     const during = await sendOthers(SECONDS);
     const { counts } = await stopHostile();
@@ -125,6 +127,6 @@ try {
     await sleep(1_000);
   }
 } finally {
-  await proxy.stop();
+  await proxy?.stop();
   await system.stop();
 }
