@@ -121,8 +121,12 @@ export const IS_OPEN = `(cause_day < ${CLOSED} or cause_day >= ${OPEN})`;
 
 /** Returns the SQL expression for the first UUIDv7 of a UTC day. */
 export const firstId = (day: string) => `(lpad(to_hex(${day} * 86400000::int8), 12, '0') || repeat('0', 20))::uuid`;
-/** Returns the SQL condition that a UUIDv7 was made in a month that is not replaced by sums. */
-export const isOpenId = (id: string): string => `(${id} < ${firstId(CLOSED)} or ${id} >= ${firstId(OPEN)})`;
+/**
+ * Returns the SQL condition that a UUIDv7 was made in a month that is not replaced by sums.
+ * @param early days before the first open month whose rows are also selected
+ */
+export const isOpenId = (id: string, early = 0): string =>
+  `(${id} < ${firstId(CLOSED)} or ${id} >= ${firstId(early === 0 ? OPEN : `greatest(${OPEN} - ${early}, 0)`)})`;
 
 /** Returns the SQL condition that a month (see `bucketOf`) is one whose rows the audit replaces by sums. */
 export const isSummed = (month: string): string => `${firstDayOf(month)} >= ${CLOSED} and ${firstDayOf(month)} < ${OPEN}`;

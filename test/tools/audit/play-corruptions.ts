@@ -90,12 +90,12 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ],
   [
     'score-points',
-    `delete from ledger where ${one('ledger', `reason = 'void'`)}`,
+    `delete from ledger where ${one('ledger', `source = 'score' and reason = 'void'`)}`,
     /^score \S+ of \w+, regular, void: expected -\d+ points .* the ledger has\s+on day/,
   ],
   [
     'score-points',
-    `update ledger set rewards = not rewards where ${one('ledger', `reason = 'void'`)}`,
+    `update ledger set rewards = not rewards where ${one('ledger', `source = 'score' and reason = 'void'`)}`,
     /its points count for rewards, but the rows that void them do not match$/,
   ],
   ['score-states', `update scores set points = 5 where ${one('scores', `status = 'rejected'`)}`, /is rejected with 5 points/],

@@ -9,6 +9,8 @@ const TALLIES = `
 const ACCEPTED = `(
   select wallet, mode, game_id, 1::int8 as scores, points::int8 as points, normalized::int8 as normalized from scores where status = 'accepted' and ${isOpenId('id')}
   union all select wallet, mode, game_id, scores, points, normalized from carried_games where scores > 0 and ${isSummed('month')})`;
+/** A play that began on the last days of a closed month can end with a score in the next month. A play takes at most 7 days. */
+const LONGEST_PLAY_DAYS = 8;
 /** SQL for the conversions whose month is not replaced by sums. */
 const OPEN_CONVERSIONS = `(select * from (select *, cause_day('conversion', id::text) as cause_day from beta_conversions) c where ${IS_OPEN}) c`;
 
@@ -73,7 +75,7 @@ export const playerChecks = [
      played as (
        select game_id, wallet, 1::int8 as plays from plays where mode = 'regular' and ${isOpenId('id')}
        union all select game_id, wallet, 1 from scores
-       where mode = 'regular' and ${isOpenId('id')} and (play_id is null or play_id in (select id from plays where mode = 'beta'))
+       where mode = 'regular' and ${isOpenId('id')} and (play_id is null or play_id in (select id from plays where mode = 'beta' and ${isOpenId('id', LONGEST_PLAY_DAYS)}))
        union all select game_id, wallet, plays from carried_games where mode = 'regular' and plays > 0 and ${isSummed('month')}),
      of_wallet as (select game_id, wallet, sum(plays) as plays from played group by 1, 2),
      due as (

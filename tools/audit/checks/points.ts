@@ -60,7 +60,7 @@ export const pointChecks = [
     // forces one lookup in the ledger per standing of 0; otherwise the planner would read the whole ledger.
     () => `select format('%s, %s: %s has a standing of 0, but no ledger row', board, mode, wallet) as what from standings s
      where board in ${BOARDS} and case when total = 0
-       then not exists (select from ledger l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND}))
+       then not exists (select from ledger l where ${IS_OPEN} and l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND}))
          and not exists (select from carried_points l where l.wallet = s.wallet and l.mode = s.mode and (s.board = 'global' or s.board = ${BOARD_OF_KIND})) end`,
   ),
   databaseCheck(

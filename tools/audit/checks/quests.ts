@@ -1,4 +1,4 @@
-import { DAY, databaseCheck, FROM, IS_OPEN, OPEN, POINTS } from '../check.ts';
+import { DAY, databaseCheck, FROM, IS_OPEN, isOpenId, OPEN, POINTS } from '../check.ts';
 
 /** Checks of the points from quests and referrals. */
 export const questChecks = [
@@ -38,7 +38,7 @@ export const questChecks = [
     `with summed as (
        select factors->>'referred' as wallet, -coalesce(sum(points) filter (where mode = 'regular'), 0) as withheld,
          -coalesce(sum(points) filter (where mode = 'regular' and rewards), 0) as rewards, -coalesce(sum(points) filter (where mode = 'beta'), 0) as beta
-       from ledger where source = 'ban' group by 1)
+       from ledger where source = 'ban' and cause_day = 0 group by 1)
      select format('%s: the ledger withholds %s points, %s of them with rewards, and %s beta points, but the referral row has %s, %s and %s', wallet,
        coalesce(s.withheld, 0), coalesce(s.rewards, 0), coalesce(s.beta, 0), r.withheld, r.withheld_rewards, r.beta_withheld) as what
      from summed s full join referrals r using (wallet)
@@ -83,9 +83,9 @@ export const questChecks = [
     'a referrer’s share belongs to an accepted score of the referred wallet, is at most the stated percentage, and is reversed when the score is voided',
     `with given as (
        select l.*, s.wallet as scored_by, coalesce(x.points, s.points) as score_points, s.points as present_points, s.status, x.score_id is not null as restored, s.mode as score_mode, r.referrer
-       from ledger l left join scores s on s.id = case when l.source_id ~ '^[0-9a-f-]{36}$' then l.source_id::uuid end
+       from ledger l left join (select * from scores where ${isOpenId('id')}) s on s.id = case when l.source_id ~ '^[0-9a-f-]{36}$' then l.source_id::uuid end
          left join score_restorations x on x.score_id = s.id left join referrals r on r.wallet = l.factors->>'referred'
-       where l.kind = 'referral' and l.source = 'score' and l.day >= ${FROM})
+       where l.kind = 'referral' and l.source = 'score' and l.day >= ${FROM} and ${IS_OPEN})
      select format('score %s: %s got a share of %s, which does not match the score', source_id, wallet, points) as what from given
      where reason = 'referral' and (scored_by is distinct from factors->>'referred' or referrer is distinct from wallet or status not in ('accepted', 'voided')
        or score_mode <> mode or points > floor(score_points * (factors->>'percent')::int / 100.0))
@@ -97,7 +97,7 @@ export const questChecks = [
      where v.reason = 'referral-restore' and (not v.restored or v.points > coalesce(g.points, 0) or v.points > v.present_points)
      union all select format('score %s is voided, but %s still has the share of %s', g.source_id, g.wallet, g.points) from given g
      where g.reason = 'referral' and g.status = 'voided'
-       and (select sum(points) from ledger v where (v.source_id, v.source, v.wallet, v.kind, v.mode) = (g.source_id, 'score', g.wallet, 'referral', g.mode)) <> 0
+       and (select sum(points) from ledger v where ${IS_OPEN} and (v.source_id, v.source, v.wallet, v.kind, v.mode) = (g.source_id, 'score', g.wallet, 'referral', g.mode)) <> 0
        and not exists (select from activity_failures f where f.consumer = 'referrals' and f.source_id = g.source_id)
        and not exists (
          select from activities a join activity_batches b on b.id = a.batch where ${IS_OPEN} and a.source_id = g.source_id and a.kind in ('void', 'second-void') and (b.consumed & 1) = 0)`,
