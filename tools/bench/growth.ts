@@ -19,6 +19,7 @@ import {
   bytesPerRow,
   completeGame,
   growHistory,
+  growLedger,
   grownMonths,
   makePastPartitions,
   removeEpoch,
@@ -111,7 +112,7 @@ try {
     await system.workers[0]?.stop();
     await withDatabase(system, async (db) => {
       await reopenMonths(db);
-      const filled = await measured(() => growHistory(db, today, rows, size, n >= SIZES.length));
+      const filled = await measured(() => (n < SIZES.length ? growHistory : growLedger)(db, today, rows, size));
       report(`rows made, ${size / 1e6} M rows`, filled.ms / 1_000, 's');
       await db.query('vacuum analyze');
     });
@@ -191,10 +192,10 @@ try {
     await withDatabase(system, (db) => completeGame(db, GAME, today));
     const audit = await measured(runAudit);
     cost('audit: CPU of PostgreSQL', audit.cpu, 's');
-    if (n === SIZES.length - 1) {
+    if (n >= SIZES.length - 1) {
       const month = grownMonths(today).at(-1) ?? 0;
       for (const [relation, bytes] of await withDatabase(system, (db) => bytesPerRow(db, month)))
-        report(`${relation}: bytes per row, with indexes`, bytes, 'bytes');
+        report(`${relation}, ${size / 1e6} M rows: bytes per row, with indexes`, bytes, 'bytes');
     }
   }
   report('CPU of this process', secondsOf(process.pid), 's');
@@ -208,7 +209,8 @@ async function runAudit(): Promise<void> {
   const args = [join(import.meta.dirname, '../audit/main.ts'), '--json', '--timeout', '3600', '--skip', SKIPPED.join(',')];
   const child = spawn(process.execPath, args, { env: { ...withoutKeys(system.env), NODE_ENV: 'audit' }, stdio: ['ignore', 'pipe', 'inherit'] });
   const { checks } = AuditOutput.parse(JSON.parse(await text(child.stdout)));
-  for (const { name, ms } of checks.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST)) cost(`audit: check ${name}`, ms / 1_000, 's');
+  for (const { name, ms } of checks.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST))
+    report(`audit: check ${name}, ${size / 1e6} M rows`, ms / 1_000, 's');
   for (const { name, status, failure, differences } of checks) {
     if (status !== 'fine' && !TOLERATED.has(name)) throw new Error(`${name} ${status}: ${failure ?? differences.join('\n')}`);
   }

@@ -45,25 +45,19 @@ export const grownMonths = (today: number): number[] => Array.from({ length: MON
 /**
  * Adds rows with the numbers from `from` to `until` to the months that are to be closed: per number one play, one score, one ledger row and two
  * activities. The wallets are those with more than 100 points; each plays three games.
- * @param ledgerOnly adds only ledger rows
  */
-export async function growHistory(db: pg.Client, today: number, from: number, until: number, ledgerOnly: boolean): Promise<void> {
+export async function growHistory(db: pg.Client, today: number, from: number, until: number): Promise<void> {
   const months = grownMonths(today);
   const first = bucketStart('month', months[0] ?? 0);
   const days = bucketStart('month', (months.at(-1) ?? 0) + 1) - first;
   await db.query(`set session_replication_role = replica; set work_mem = '256MB'; set jit = off`);
-  await db.query(
-    `create temp table if not exists gw as select row_number() over (order by wallet) - 1 as n, wallet from standings where board = 'global' and mode = 'regular' and total > 100`,
-  );
-  await db.query('create unique index if not exists gw_n on gw (n)');
+  await makeWallets(db);
   await db.query('create temp table if not exists gg as select row_number() over (order by id) - 1 as n, id from games');
-  await db.query('analyze gw, gg');
-  const id = (seconds: string, version: string) =>
-    `(lpad(to_hex((${seconds})::bigint * 1000), 12, '0') || '7${version}8' || lpad(to_hex(i::bigint), 15, '0'))::uuid`;
+  await db.query('analyze gg');
   for (let at = from; at < until; at += ROWS_PER_INSERT) {
     await db.query(`
       create temp table gs as
-      select w.wallet, g.id as game_id, day, to_timestamp(sec) as at, ${id('sec', '001')} as id, ${id('sec - 60', '000')} as play_id, normalized, 1 + normalized / 200 as points
+      select w.wallet, g.id as game_id, day, to_timestamp(sec) as at, ${scoreId('sec')} as id, ${uuidOf('sec - 60', '000')} as play_id, normalized, 1 + normalized / 200 as points
       from (
         select i, (hashint8(i)::int8 & 2147483647) as h, ${first} + ((i * ${days}::int8) / ${until} + i * 7919) % ${days} as day,
           (hashint8(i + 1)::int8 & 2147483647) % 10001 as normalized
@@ -73,24 +67,69 @@ export async function growHistory(db: pg.Client, today: number, from: number, un
     await db.query(`
       insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
       select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at, day from gs order by at`);
-    if (!ledgerOnly) {
-      await db.query(
-        `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from gs order by at`,
-      );
-      await db.query(`
-        insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
-        select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, false, 'accepted', 'regular', 60000, day, at from gs order by at`);
-      await db.query('insert into score_plays (play_id, score_id) select play_id, id from gs');
-      await db.query(`
-        insert into activities (kind, source_id, wallet, game_id, amount, day, at, batch, cause_day)
-        select 'play', play_id::text, wallet, game_id, 0, day, at - interval '1 minute', 1, day from gs
-        union all select 'score', id::text, wallet, game_id, normalized, day, at, 1, day from gs`);
-    }
+    await db.query(
+      `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from gs order by at`,
+    );
+    await db.query(`
+      insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
+      select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, false, 'accepted', 'regular', 60000, day, at from gs order by at`);
+    await db.query('insert into score_plays (play_id, score_id) select play_id, id from gs');
+    await db.query(`
+      insert into activities (kind, source_id, wallet, game_id, amount, day, at, batch, cause_day)
+      select 'play', play_id::text, wallet, game_id, 0, day, at - interval '1 minute', 1, day from gs
+      union all select 'score', id::text, wallet, game_id, normalized, day, at, 1, day from gs`);
     await db.query('drop table gs');
   }
   await recompute(db, today);
   await db.query('reset session_replication_role');
 }
+
+/**
+ * Adds rows to the ledger alone, until it has a number of rows in the months that are to be closed. Copies each month to a table without indexes, adds
+ * the new rows to it in the order of their times, and makes it the partition: this takes a fifth of the time of inserts into a table with indexes.
+ */
+export async function growLedger(db: pg.Client, today: number, from: number, until: number): Promise<void> {
+  const months = grownMonths(today);
+  const dayOf = (month: number) => bucketStart('month', month);
+  const days = dayOf((months.at(-1) ?? 0) + 1) - dayOf(months[0] ?? 0);
+  await db.query(`set session_replication_role = replica; set maintenance_work_mem = '1GB'; set work_mem = '256MB'; set jit = off`);
+  await makeWallets(db);
+  let first = from;
+  for (const month of months) {
+    const [begin, end, name] = [dayOf(month), dayOf(month + 1), partitionOf('ledger', month)];
+    const count = from + Math.ceil(((until - from) * (end - dayOf(months[0] ?? 0))) / days) - first;
+    await db.query(`alter table ledger detach partition ${name}`);
+    await db.query(`alter table ${name} rename to old_month`);
+    await db.query(`create table ${name} (like ledger including all excluding indexes)`);
+    await db.query(`insert into ${name} select * from old_month`);
+    await db.query('drop table old_month');
+    await db.query(`
+      insert into ${name} (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+      select w.wallet, 'regular', 'game', 'score', 'score', ${scoreId('sec')}::text, 1 + h % 50, true, day, to_timestamp(sec), day
+      from (
+        select i, (hashint8(i)::int8 & 2147483647) as h, ${begin} * 86400::int8 + ((i - ${first}) * ${(end - begin) * 86_400}::int8) / ${count} as sec
+        from generate_series(${first}::int8, ${first + count}::int8 - 1) i) r
+      join gw w on w.n = r.h % (select count(*) from gw), lateral (select (sec / 86400)::int as day) d`);
+    await db.query(`alter table ledger attach partition ${name} for values from (${begin}) to (${end})`);
+    first += count;
+  }
+  await recompute(db, today);
+  await db.query('reset session_replication_role');
+}
+
+/** Makes the temporary table `gw` of the wallets with more than 100 points, numbered from 0. */
+async function makeWallets(db: pg.Client): Promise<void> {
+  await db.query(
+    `create temp table if not exists gw as select row_number() over (order by wallet) - 1 as n, wallet from standings where board = 'global' and mode = 'regular' and total > 100`,
+  );
+  await db.query('create unique index if not exists gw_n on gw (n)');
+  await db.query('analyze gw');
+}
+
+/** Returns the SQL expression for the UUIDv7 of row `i` with a time, seconds since 1970. */
+const uuidOf = (seconds: string, version: string) =>
+  `(lpad(to_hex((${seconds})::bigint * 1000), 12, '0') || '7${version}8' || lpad(to_hex(i::bigint), 15, '0'))::uuid`;
+const scoreId = (seconds: string) => uuidOf(seconds, '001');
 
 /** Computes the sums of wallets, games and days again from all rows. */
 async function recompute(db: pg.Client, today: number): Promise<void> {
