@@ -184,6 +184,11 @@ test('an anonymous caller with 300 connections and 2,000 requests a second is bo
 
   const nonces = await Promise.all(Array.from({ length: 100 }, () => ask('127.0.0.4', '/auth/nonce', { method: 'POST' })));
   expect(nonces.filter(({ status }) => status === 200).length).toBeLessThan(40);
+  // A refusal arrives slowly, so that a caller that ignores it cannot send the next request at once.
+  const asked = performance.now();
+  const late = await Promise.all(Array.from({ length: 20 }, () => ask('127.0.0.4', '/auth/nonce', { method: 'POST' })));
+  expect(late.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  expect(performance.now() - asked).toBeGreaterThan(900);
 });
 
 test('the proxy replaces forwarded headers of clients, and answers 503 with Retry-After while no API process runs', async () => {
