@@ -22,22 +22,41 @@ export const headerOf = (response: ReceivedResponse, name: string): string | und
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
-/** Parses HTTP responses from the bytes of a connection. */
+/** Parses HTTP responses from the bytes of a connection. Each byte is copied a constant number of times, because exports have many megabytes. */
 class ResponseReader {
   readonly responses: ReceivedResponse[] = [];
-  rest: Buffer = Buffer.alloc(0);
   /** Whether the response that is being read has no length, so that only the end of the connection ends the response. */
   isEndless = false;
   readonly #methods: readonly string[];
   readonly #since: number;
+  /** The received bytes: those from `#start` to `#end` are not parsed yet. */
+  #buffer = Buffer.alloc(0);
+  #start = 0;
+  #end = 0;
+  /** The chunks of the body that is being read. */
+  #chunks = new ChunkReader();
 
   constructor(methods: readonly string[], since: number) {
     this.#methods = methods;
     this.#since = since;
   }
 
+  /** The received bytes that do not form a complete response. */
+  get rest(): Buffer {
+    return this.#buffer.subarray(this.#start, this.#end);
+  }
+
   push(bytes: Buffer): void {
-    this.rest = this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]);
+    if (this.#end + bytes.length > this.#buffer.length) {
+      const { rest } = this;
+      // A new buffer, because the bodies of earlier responses are parts of the old one.
+      this.#buffer = Buffer.alloc(2 * (rest.length + bytes.length));
+      rest.copy(this.#buffer);
+      this.#start = 0;
+      this.#end = rest.length;
+    }
+    bytes.copy(this.#buffer, this.#end);
+    this.#end += bytes.length;
     while (this.#read(false));
   }
 
@@ -47,14 +66,15 @@ class ResponseReader {
   }
 
   #read(isEnd: boolean): boolean {
-    const head = this.rest.indexOf(HEAD_END);
+    const { rest } = this;
+    const head = rest.indexOf(HEAD_END);
     if (head < 0) return false;
-    const [line = '', ...lines] = this.rest.toString('latin1', 0, head).split('\r\n');
+    const [line = '', ...lines] = rest.toString('latin1', 0, head).split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1] ?? Number.NaN);
     if (Number.isNaN(status)) return false;
     const start = head + HEAD_END.length;
     if (status < 200) {
-      this.rest = this.rest.subarray(start);
+      this.#start += start;
       return true;
     }
     const headers = lines.map((text): [string, string] => {
@@ -67,32 +87,41 @@ class ResponseReader {
     const body = hasNone
       ? { bytes: Buffer.alloc(0), end: start }
       : value('transfer-encoding') === 'chunked'
-        ? chunked(this.rest, start)
+        ? this.#chunks.read(rest, start)
         : length === undefined
-          ? { bytes: this.rest.subarray(start), end: isEnd ? this.rest.length : Number.POSITIVE_INFINITY }
-          : { bytes: this.rest.subarray(start, start + Number(length)), end: start + Number(length) };
+          ? { bytes: rest.subarray(start), end: isEnd ? rest.length : Number.POSITIVE_INFINITY }
+          : { bytes: rest.subarray(start, start + Number(length)), end: start + Number(length) };
     this.isEndless = body.end === Number.POSITIVE_INFINITY;
-    if (body.end > this.rest.length) return false;
+    if (body.end > rest.length) return false;
     this.responses.push({ status, headers, body: body.bytes, ms: performance.now() - this.#since });
-    this.rest = this.rest.subarray(body.end);
+    this.#start += body.end;
+    this.#chunks = new ChunkReader();
     return true;
   }
 }
 
-/**
- * Decodes a chunked body.
- * @returns the content, and the offset at which the body ends; this offset is greater than the length of `bytes` when the body is incomplete
- */
-function chunked(bytes: Buffer, start: number): { bytes: Buffer; end: number } {
-  const chunks: Buffer[] = [];
-  for (let at = start; ; ) {
-    const line = bytes.indexOf('\r\n', at);
-    if (line < 0) return { bytes: Buffer.alloc(0), end: bytes.length + 1 };
-    const size = Number.parseInt(bytes.toString('latin1', at, line), 16);
-    if (size === 0) return { bytes: Buffer.concat(chunks), end: line + 4 };
-    chunks.push(bytes.subarray(line + 2, line + 2 + size));
-    at = line + 2 + size + 2;
-    if (at > bytes.length) return { bytes: Buffer.alloc(0), end: bytes.length + 1 };
+/** Decodes a chunked body whose bytes arrive in parts. */
+class ChunkReader {
+  readonly #chunks: Buffer[] = [];
+  /** Offset after the last complete chunk; 0 before the first one. */
+  #at = 0;
+
+  /**
+   * Reads the chunks that are complete and were not read before.
+   * @param bytes the bytes of the response; later calls have the same bytes and further ones
+   * @param start offset of the body
+   * @returns the content, and the offset at which the body ends; this offset is greater than the length of `bytes` when the body is incomplete
+   */
+  read(bytes: Buffer, start: number): { bytes: Buffer; end: number } {
+    for (let at = this.#at || start; ; at = this.#at) {
+      const line = bytes.indexOf('\r\n', at);
+      const size = line < 0 ? 0 : Number.parseInt(bytes.toString('latin1', at, line), 16);
+      const end = line + 2 + size + 2;
+      if (line < 0 || !(end <= bytes.length)) return { bytes: Buffer.alloc(0), end: bytes.length + 1 };
+      if (size === 0) return { bytes: Buffer.concat(this.#chunks), end };
+      this.#chunks.push(bytes.subarray(line + 2, line + 2 + size));
+      this.#at = end;
+    }
   }
 }
 
