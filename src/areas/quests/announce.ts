@@ -30,7 +30,7 @@ const announced = build
     sql<number>`floor(extract(epoch from app_now()) * 1000)::float8`.as('now'),
   ])
   .where(sql<boolean>`deleted_at is null or published_version is not null`);
-// Named, because a job runs this query every two seconds while there are quests.
+// Named, because a job runs this query every few seconds while there are quests.
 const selectAnnounced = statement<AnnouncedQuest>('select_announced_quests', announced.compile().sql);
 
 /** Returns the version to announce; null while `GET /quests` does not list the quest. */
