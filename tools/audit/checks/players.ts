@@ -96,7 +96,7 @@ export const playerChecks = [
     `select format('%s: banned since %s, but its held scores are not rejected', wallet, banned_at) as what from players
      where banned_at < ${AT} - interval '10 minutes' and scores_voided_at is null
      union all select format('%s: banned since %s, but score %s is held', p.wallet, p.banned_at, s.id)
-     from players p join scores s on s.wallet = p.wallet where p.scores_voided_at is not null and s.status = 'held'
+     from players p join scores s on s.wallet = p.wallet where p.scores_voided_at is not null and s.status = 'held' and ${isOpenId('s.id')}
      union all select format('clip %s is %s, but its wallet is %s', c.id, case when c.hidden then 'hidden' else 'shown' end, case when p.banned_at is null then 'not banned' else 'banned' end)
      from clips c join players p using (wallet) where c.state <> 'abandoned' and c.hidden <> (p.banned_at is not null)`,
   ),
@@ -175,13 +175,13 @@ export const scoreChecks = [
       `select coalesce(sum(w * points), 0) as points, coalesce(sum(w * day), 0) as days
        from (select points, day, ${weight('source_id', 'wallet', 'mode', 'reason')} as w from (${SCORE_ROWS}) r) s`,
     ],
-    `with given as (select source_id, wallet, mode, reason, points, day from ledger where source = 'score' and kind = 'game' and day >= ${FROM}),
+    `with given as (select source_id, wallet, mode, reason, points, day from ledger where source = 'score' and kind = 'game' and day >= ${FROM} and ${IS_OPEN}),
      due as (
        select * from (${SCORE_ROWS}) r where day >= ${FROM})
      select format('score %s of %s, %s, %s: expected %s points on day %s, but the ledger has %s on day %s', source_id, wallet, mode, reason, d.points, d.day, g.points, g.day) as what
      from due d full join given g using (source_id, wallet, mode, reason) where (d.points, d.day) is distinct from (g.points, g.day)`,
     () => `select format('score %s of %s: its points %s for rewards, but the rows that void them do not match', v.source_id, v.wallet, case when s.rewards then 'count' else 'do not count' end) as what
-     from ledger v join (select * from ledger where ${IS_OPEN}) s on (s.source_id, s.source, s.wallet, s.reason, s.mode) = (v.source_id, 'score', v.wallet, 'score', v.mode)
+     from (select * from ledger where ${IS_OPEN}) v join (select * from ledger where ${IS_OPEN}) s on (s.source_id, s.source, s.wallet, s.reason, s.mode) = (v.source_id, 'score', v.wallet, 'score', v.mode)
      where v.source = 'score' and v.reason in ('void', 'restore', 'second-void') and v.day >= ${FROM} and v.rewards <> s.rewards`,
   ),
   databaseCheck(
@@ -196,6 +196,6 @@ export const scoreChecks = [
     'ledger-causes',
     'every ledger row has a valid combination of source, kind and reason',
     `select format('%s: %s points of kind %s for %s from %s %s', wallet, points, kind, reason, source, source_id) as what from ledger
-     where day >= ${FROM} and (source, kind, reason) not in (${AUDITED_CAUSES.map((cause) => `('${cause.join(`', '`)}')`).join(', ')})`,
+     where day >= ${FROM} and ${IS_OPEN} and (source, kind, reason) not in (${AUDITED_CAUSES.map((cause) => `('${cause.join(`', '`)}')`).join(', ')})`,
   ),
 ];
