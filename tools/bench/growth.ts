@@ -44,6 +44,8 @@ const GAME = 'bench-game';
 const SCORES = Number(process.env.BENCH_SCORES ?? 20_000);
 const READ_SECONDS = Number(process.env.BENCH_SECONDS ?? 5);
 const SKIPPED = ['signatures', 'vaults', 'treasury', 'hand-payments', 'clip-media', 'boards', 'feed', 'finals', 'final-sums'];
+/** Number of times that a day is closed, of which the median counts, because one close takes half a second and other work disturbs it. */
+const CLOSES = 3;
 /** Number of checks of the audit whose times are reported, the slowest first. */
 const SLOWEST = 8;
 /** Checks whose differences this benchmark causes: it inserts plays without counting them in the weeks of their wallets. */
@@ -173,12 +175,15 @@ try {
       cost(`${name}: CPU of PostgreSQL`, (1e6 * read.cpu) / requests, 'µs');
     }
     // The close of yesterday, and an epoch.
-    await withDatabase(system, async (db) => {
-      await db.query(`delete from finals where period = 'day' and bucket = $1`, [today - 1]);
-      await db.query(`delete from final_sums where period = 'day' and bucket = $1`, [today - 1]);
-      await db.query(`delete from closed_periods where period = 'day' and bucket = $1`, [today - 1]);
-    });
-    cost('close of a day: CPU of PostgreSQL', (await measured(() => closeEndedPeriods(app))).cpu, 's');
+    const closes: number[] = [];
+    for (let i = 0; i < CLOSES; i++) {
+      await withDatabase(system, async (db) => {
+        for (const table of ['finals', 'final_sums', 'closed_periods'])
+          await db.query(`delete from ${table} where period = 'day' and bucket = $1`, [today - 1]);
+      });
+      closes.push((await measured(() => closeEndedPeriods(app))).cpu);
+    }
+    cost('close of a day: CPU of PostgreSQL', closes.sort((x, y) => x - y)[Math.floor(CLOSES / 2)] ?? Number.NaN, 's');
     await system.workers[0]?.stop();
     await withDatabase(system, (db) => removeEpoch(db, today - 1));
     // One run creates some of the epochs that are due, the oldest first.
