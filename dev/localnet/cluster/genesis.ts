@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeDraws, drawsAddress, initDraws } from '#platform/solana/draws/index.ts';
 import { type Address, accountEntry, type Instruction, instruction, newSigner, type Signer } from '#platform/solana/primitives.ts';
 import type { RpcNode } from '#platform/solana/rpc-node.ts';
@@ -135,6 +136,9 @@ export async function fund(node: RpcNode, keys: LocalnetKeys, wallet: Address, g
 
 /** Maximum attempts per transaction. With short slots on a busy machine, a blockhash may expire before the transaction is executed. */
 const MAX_ATTEMPTS = 5;
+/** Number of blocks for which a blockhash is valid. */
+const BLOCKHASH_BLOCKS = 150;
+const POLL_MS = 50;
 
 /** Sends a transaction. The first signer pays the fee. Retries if the blockhash has expired. */
 async function send(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<void> {
@@ -142,20 +146,29 @@ async function send(node: RpcNode, instructions: readonly Instruction[], signers
     try {
       return await sendOnce(node, instructions, signers);
     } catch (error) {
-      // The node refused the transaction, so it has not landed and a second attempt is safe.
-      if (tries === MAX_ATTEMPTS || !/Blockhash not found/.test(String(error))) throw error;
+      // The node refused the transaction, or its blockhash has expired, so it cannot land any more and a second attempt is safe.
+      if (tries === MAX_ATTEMPTS || !/Blockhash not found|did not land/.test(String(error))) throw error;
     }
   }
 }
 
-/** Sends a transaction and checks its status. The status is available at once, because a localnet executes a transaction before it responds. */
+/**
+ * Sends a transaction and checks its status. The status is available at once, because a localnet executes a transaction before it responds. A transaction
+ * without a status may have had a blockhash that expired before its execution, so it has not landed only when the blockhash is expired.
+ */
 async function sendOnce(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<void> {
   const [payer] = signers;
   if (!payer) throw new Error('a transaction needs a signer');
-  const { blockhash } = await node.latestBlockhash('processed');
+  const { blockhash, lastValidBlockHeight } = await node.latestBlockhash('processed');
   const { signature, bytes } = signTransaction(buildTransaction(payer.publicKey, instructions, blockhash), signers);
   await node.send(bytes, 'processed');
-  const status = (await node.statuses([signature], { searchHistory: true })).statuses[0] ?? null;
+  const isExpired = async () => (await node.latestBlockhash('processed')).lastValidBlockHeight > lastValidBlockHeight + BLOCKHASH_BLOCKS;
+  const read = async () => (await node.statuses([signature], { searchHistory: true })).statuses[0] ?? null;
+  let status = await read();
+  for (let isOver = false; status === null && !isOver; status = await read()) {
+    isOver = await isExpired();
+    if (!isOver) await sleep(POLL_MS);
+  }
   if (status === null || status.err !== null)
     throw new Error(`localnet: transaction ${signature} ${status === null ? 'did not land' : `failed: ${JSON.stringify(status.err)}`}`);
 }
