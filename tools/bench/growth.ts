@@ -116,6 +116,8 @@ try {
       await reopenMonths(db);
       const filled = await measured(() => (n < SIZES.length ? growHistory : growLedger)(db, today, rows, size));
       report(`rows made, ${size / 1e6} M rows`, filled.ms / 1_000, 's');
+      // The sums of all wallets were updated at once, which doubles the size of their tables; the service updates them one by one in place.
+      await db.query('vacuum full standings, players');
       await db.query('vacuum analyze');
     });
     rows = size;
