@@ -181,26 +181,6 @@ test('a month whose files lack counted rows stays attached, and the run fails', 
   await setRows(activities?.rows ?? 0);
 });
 
-test('the audit reads the rows of no closed month, so its cost does not grow with the years', async () => {
-  const config = readConfig({ ...t.env, NODE_ENV: 'test' });
-  const rowsRead = async () =>
-    (
-      await sql<{ rows: number }>(
-        t.app,
-        `select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::int as rows from pg_stat_all_tables s
-         join closed_partitions k on s.relname = k.relation || to_char(make_date(k.month / 12, k.month % 12 + 1, 1), '_YYYY_MM') where closed_at is not null`,
-      )
-    )[0]?.rows ?? 0;
-  const readers: string[] = [];
-  for (const check of CHECKS.filter(({ name, live }) => !live || name === 'orphans' || name === 'epoch-points')) {
-    const before = await rowsRead();
-    await runChecks(config, [check], { recheck: { attempts: 1, intervalMs: 0 } });
-    if ((await rowsRead()) !== before) readers.push(check.name);
-  }
-  // These two read the days of open months by an index; PostgreSQL reads the whole table instead while it is as small as here.
-  expect(readers).toEqual(['referral-days', 'epoch-points']);
-}, 60_000);
-
 test('a month older than HISTORY_MONTHS is exported, and its tables are detached with all rows', async () => {
   await goTo(13);
   await keepHistory(t.app, LIMITS);
