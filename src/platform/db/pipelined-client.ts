@@ -18,6 +18,8 @@ export const BEGIN_WITH_READS = 'start transaction isolation level read committe
 export class PipelinedClient extends pg.Client {
   #ended = false;
   /** Whether the transaction begins with the next query. */
+  /** Error of a transaction that could not begin; the connection is closed then. */
+  #beginFailure: unknown = null;
   #beginsNext = false;
   /** The columns of the statements that ran on this connection, by name. */
   readonly #shapes = new Map<string, RowShape>();
@@ -84,11 +86,16 @@ export class PipelinedClient extends pg.Client {
     if (this.#beginsNext) {
       this.#beginsNext = false;
       // Without a transaction no further statement may run, so the connection is closed.
-      this.#send({ name: 'begin', text: BEGIN_WITH_READS, values: [] }).catch(() => void this.connection.stream.destroy());
+      this.#send({ name: 'begin', text: BEGIN_WITH_READS, values: [] }).catch((error: unknown) => {
+        this.#beginFailure = error;
+        this.connection.stream.destroy();
+      });
     }
     try {
       return await this.#send<Row>(statement);
-    } catch (error) {
+    } catch (failure) {
+      // PostgreSQL skips this statement when the transaction could not begin. Only the error of the beginning says why.
+      const error = this.#beginFailure ?? failure;
       this.#endAfterTimeout(error);
       // The stack of the error leads to the socket. The new one leads to the caller.
       if (Error.isError(error)) Error.captureStackTrace(error);
