@@ -9,7 +9,7 @@ import type { TransactionError } from './transaction-errors.ts';
 import { mayWrite, type WireMessage, type WireTransaction } from './wire.ts';
 
 /** Number of blocks for which a blockhash is valid. */
-const BLOCKHASH_BLOCKS = 150;
+export const BLOCKHASH_BLOCKS = 150;
 
 /** The result of a transaction that is part of a block. */
 export interface Execution {

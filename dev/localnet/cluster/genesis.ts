@@ -9,6 +9,7 @@ import { associatedTokenAddress, createAssociatedTokenAccount, MINT_BYTES, mintT
 import { buildTransaction, signTransaction } from '#platform/solana/transactions.ts';
 import { type DeploymentTransaction, deploymentTransactions } from '#programs/deploy/loader.ts';
 import type { LocalnetKeys } from '../role-keys.ts';
+import { BLOCKHASH_BLOCKS } from './bank.ts';
 
 const DISTRIBUTOR = join(import.meta.dirname, '../../../programs/distributor/distributor.so');
 const DRAWS = join(import.meta.dirname, '../../../programs/draws/draws.so');
@@ -136,39 +137,35 @@ export async function fund(node: RpcNode, keys: LocalnetKeys, wallet: Address, g
 
 /** Maximum attempts per transaction. With short slots on a busy machine, a blockhash may expire before the transaction is executed. */
 const MAX_ATTEMPTS = 5;
-/** Number of blocks for which a blockhash is valid. */
-const BLOCKHASH_BLOCKS = 150;
 const POLL_MS = 50;
 
-/** Sends a transaction. The first signer pays the fee. Retries if the blockhash has expired. */
+/** Sends a transaction. The first signer pays the fee. Sends it again with a new blockhash if its blockhash has expired. */
 async function send(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await sendOnce(node, instructions, signers);
-    } catch (error) {
-      // The node refused the transaction, or its blockhash has expired, so it cannot land any more and a second attempt is safe.
-      if (tries === MAX_ATTEMPTS || !/Blockhash not found|did not land/.test(String(error))) throw error;
-    }
-  }
+  for (let tries = 0; tries < MAX_ATTEMPTS; tries++) if (await sendOnce(node, instructions, signers)) return;
+  throw new Error(`localnet: a transaction did not land in ${MAX_ATTEMPTS} attempts`);
 }
 
 /**
- * Sends a transaction and checks its status. The status is available at once, because a localnet executes a transaction before it responds. A transaction
- * without a status may have had a blockhash that expired before its execution, so it has not landed only when the blockhash is expired.
+ * Sends a transaction and checks its status. A localnet executes a transaction before it responds, so the status is available at once. Without a status
+ * the blockhash may have expired before the execution; then this function waits until it has expired for certain, so that a further attempt is safe.
+ * @returns false when the blockhash has expired and the transaction has not landed
  */
-async function sendOnce(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<void> {
+async function sendOnce(node: RpcNode, instructions: readonly Instruction[], signers: readonly Signer[]): Promise<boolean> {
   const [payer] = signers;
   if (!payer) throw new Error('a transaction needs a signer');
   const { blockhash, lastValidBlockHeight } = await node.latestBlockhash('processed');
   const { signature, bytes } = signTransaction(buildTransaction(payer.publicKey, instructions, blockhash), signers);
-  await node.send(bytes, 'processed');
-  const isExpired = async () => (await node.latestBlockhash('processed')).lastValidBlockHeight > lastValidBlockHeight + BLOCKHASH_BLOCKS;
-  const read = async () => (await node.statuses([signature], { searchHistory: true })).statuses[0] ?? null;
-  let status = await read();
-  for (let isOver = false; status === null && !isOver; status = await read()) {
-    isOver = await isExpired();
-    if (!isOver) await sleep(POLL_MS);
+  try {
+    await node.send(bytes, 'processed');
+  } catch (error) {
+    if (/Blockhash not found/.test(String(error))) return false;
+    throw error;
   }
-  if (status === null || status.err !== null)
-    throw new Error(`localnet: transaction ${signature} ${status === null ? 'did not land' : `failed: ${JSON.stringify(status.err)}`}`);
+  for (;;) {
+    const isExpired = (await node.latestBlockhash('processed')).lastValidBlockHeight > lastValidBlockHeight + BLOCKHASH_BLOCKS;
+    const status = (await node.statuses([signature], { searchHistory: true })).statuses[0] ?? null;
+    if (status?.err) throw new Error(`localnet: transaction ${signature} failed: ${JSON.stringify(status.err)}`);
+    if (status !== null || isExpired) return status !== null;
+    await sleep(POLL_MS);
+  }
 }

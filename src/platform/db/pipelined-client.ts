@@ -18,9 +18,9 @@ export const BEGIN_WITH_READS = 'start transaction isolation level read committe
 export class PipelinedClient extends pg.Client {
   #ended = false;
   /** Whether the transaction begins with the next query. */
+  #beginsNext = false;
   /** Error of a transaction that could not begin; the connection is closed then. */
   #beginFailure: unknown = null;
-  #beginsNext = false;
   /** The columns of the statements that ran on this connection, by name. */
   readonly #shapes = new Map<string, RowShape>();
   /** The latest statement of the group that is being sent; null when no group is open. */

@@ -65,6 +65,17 @@ test('a transaction that cannot begin fails, and its connection is closed', asyn
   await expect(client.query('commit')).rejects.toThrow();
 });
 
+test('when a transaction cannot begin, its first statement gets the error of the beginning, which says why', async () => {
+  const client = await connect();
+  await client.query('commit');
+  await client.query(BEGIN_WITH_READS);
+  await run(client, 'test_first', 'select 1');
+  // Without its prepared statement the next transaction cannot begin.
+  await client.query('commit; deallocate begin');
+  await client.query(BEGIN_WITH_READS);
+  await expect(run(client, 'test_first', 'select 1')).rejects.toMatchObject({ code: '26000' });
+});
+
 const divide = statement<{ n: number }>('test_divide', 'select (6 / $1::int)::int as n');
 const values = statement<{ text: string | null; at: string; list: string[] }>(
   'test_values',
