@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis as Connection } from 'ioredis';
 import type { Redis } from './redis.ts';
-import { type RedisGroup, type RedisServerProcess, startRedisGroup } from './redis-group.ts';
+import { PRIMARY_NAME, type RedisGroup, type RedisServerProcess, startRedisGroup } from './redis-group.ts';
 
 /** Maximum time of a failover, and of the return of a server until it replicates, ms. It is long, because tests share their machine. */
 const WHOLE_WITHIN_MS = 180_000;
@@ -15,10 +14,19 @@ interface Role {
   readonly replicas: number;
 }
 
+/** The primary as a Sentinel sees it. */
+interface SentinelView {
+  readonly port: number;
+  /** `master` for a primary without a failure or a failover in progress. */
+  readonly flags: string;
+  /** Number of failovers since the start of the Sentinels. */
+  readonly epoch: number;
+}
+
 /**
  * Starts a primary with two replicas and three Sentinels. `kill` kills the primary, as soon as both replicas replicate from it. `restart` waits until
- * another server is the primary, starts the killed server as its replica, and waits until both replicas replicate. `restart({ empty: true })` kills all
- * servers and starts them without data.
+ * another server is the primary, starts the killed server as its replica, and waits until both replicas replicate. `restart({ empty: true })` waits for the
+ * end of the failover too, then kills all servers and starts them without data.
  * @param folder used by these servers only
  */
 export async function startFailoverRedis(folder: string): Promise<Redis> {
@@ -50,7 +58,7 @@ class SentinelRedis implements Redis {
   async restart({ empty }: { readonly empty: boolean }): Promise<void> {
     const killed = this.#killed ?? (await this.#untilWhole());
     this.#killed = undefined;
-    if (empty) await this.#startEmpty(killed);
+    if (empty) await this.#startEmpty(await this.#untilAgreed());
     else {
       await killed.kill();
       await this.#until('no replica was promoted', async () => {
@@ -63,26 +71,18 @@ class SentinelRedis implements Redis {
   }
 
   async failovers(): Promise<number> {
-    const [host = '', port = ''] = /\/\/([^:]+):(\d+)/.exec(this.url)?.slice(1) ?? [];
-    const sentinel = new Connection({ host, port: Number(port) });
-    sentinel.on('error', () => undefined);
-    try {
-      const name = this.url.split('/').at(-1) ?? '';
-      const fields = await sentinel.call('SENTINEL', 'MASTER', name);
-      const texts = Array.isArray(fields) ? fields.map(String) : [];
-      const at = texts.indexOf('config-epoch');
-      if (at < 0) throw new Error('the Sentinel does not name its configuration epoch');
-      return Number(texts[at + 1]);
-    } finally {
-      sentinel.disconnect();
-    }
+    const [first] = await this.#sentinelViews();
+    return first?.epoch ?? 0;
   }
 
   async stop(): Promise<void> {
     await this.#group.stop();
   }
 
-  /** Kills all servers, then starts them without data. `primary` is the primary again, because the Sentinels expect it. */
+  /**
+   * Kills all servers, then starts them without data.
+   * @param primary the server that all Sentinels name, because they would replace another primary only after tens of seconds
+   */
   async #startEmpty(primary: RedisServerProcess): Promise<void> {
     const { servers } = this.#group;
     await Promise.all(servers.map((server) => server.kill()));
@@ -103,6 +103,28 @@ class SentinelRedis implements Redis {
       const isWhole = roles.length === this.#group.servers.length && primaries.length === 1 && primaries[0]?.replicas === roles.length - 1;
       return isWhole ? primaries[0]?.server : undefined;
     });
+  }
+
+  /** Waits until no Sentinel sees a failure or a failover, and all name the same primary. @returns the primary, which may have failed a moment ago */
+  async #untilAgreed(): Promise<RedisServerProcess> {
+    return await this.#until('the Sentinels do not agree on the primary', async () => {
+      const views = await this.#sentinelViews();
+      const [port, ...others] = new Set(views.map((view) => view.port));
+      if (others.length > 0 || views.some(({ flags }) => flags !== 'master')) return undefined;
+      return this.#group.servers.find((server) => server.port === port);
+    });
+  }
+
+  /** Returns the primary as each Sentinel sees it. */
+  async #sentinelViews(): Promise<SentinelView[]> {
+    return await Promise.all(
+      this.#group.sentinels.map(async (sentinel) => {
+        const fields = await command(sentinel, ['SENTINEL', 'MASTER', PRIMARY_NAME]);
+        const texts = Array.isArray(fields) ? fields.map(String) : [];
+        const field = (name: string) => texts[texts.indexOf(name) + 1] ?? '';
+        return { port: Number(field('port')), flags: field('flags'), epoch: Number(field('config-epoch')) };
+      }),
+    );
   }
 
   /** Returns the roles of the servers that run. */

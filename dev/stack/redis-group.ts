@@ -21,7 +21,7 @@ const NODE_TIMEOUT_MS = 2_000;
 const MASTERS = 3;
 const SLOTS = 16_384;
 /** Name under which the Sentinels know the primary. */
-const PRIMARY_NAME = 'coinop';
+export const PRIMARY_NAME = 'coinop';
 
 /** One server of a group. */
 export interface RedisServerProcess {
@@ -42,6 +42,8 @@ export interface RedisGroup extends StackPart {
   readonly url: string;
   /** The servers with data: first the primaries, then their replicas, as they were at the start. */
   readonly servers: readonly RedisServerProcess[];
+  /** The Sentinels; none in a cluster. */
+  readonly sentinels: readonly RedisServerProcess[];
   /** Deletes all keys. */
   clear(): Promise<void>;
 }
@@ -63,13 +65,13 @@ export async function startRedisGroup(kind: RedisGroupKind, folder: string): Pro
     return server;
   };
   try {
-    const { url, servers } = kind === 'sentinel' ? await startSentinel(folder, start) : await startCluster(start);
+    const { url, servers, sentinels } = kind === 'sentinel' ? await startSentinel(folder, start) : await startCluster(start);
     const flush = (server: ServerProcess) =>
       server.ask(async (redis) => {
         if ((await redis.info('replication')).includes('role:master')) await redis.flushall();
       });
     const clear = async () => void (await Promise.all(servers.map(flush)));
-    return { name: `redis ${kind}`, url, servers, died: new Promise(() => undefined), clear, stop };
+    return { name: `redis ${kind}`, url, servers, sentinels, died: new Promise(() => undefined), clear, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -81,6 +83,7 @@ type Start = (name: string, argumentsOf: Arguments) => Promise<ServerProcess>;
 interface Started {
   readonly url: string;
   readonly servers: readonly ServerProcess[];
+  readonly sentinels: readonly ServerProcess[];
 }
 
 async function startSentinel(folder: string, start: Start): Promise<Started> {
@@ -107,7 +110,7 @@ async function startSentinel(folder: string, start: Start): Promise<Started> {
     return /slaves=2,sentinels=3/.test(text);
   };
   await Promise.all(sentinels.map((sentinel) => sentinel.until(knowsOthers)));
-  return { url: `redis+sentinel://${addresses(sentinels)}/${PRIMARY_NAME}`, servers: [primary, ...replicas] };
+  return { url: `redis+sentinel://${addresses(sentinels)}/${PRIMARY_NAME}`, servers: [primary, ...replicas], sentinels };
 }
 
 async function startCluster(start: Start): Promise<Started> {
@@ -148,7 +151,7 @@ async function startCluster(start: Start): Promise<Started> {
     return /cluster_state:ok/.test(String(await redis.call('CLUSTER', 'INFO'))) && (nodes.match(/slave/g) ?? []).length === MASTERS;
   };
   await Promise.all(servers.map((server) => server.until(isReady)));
-  return { url: `redis+cluster://${addresses(servers)}`, servers };
+  return { url: `redis+cluster://${addresses(servers)}`, servers, sentinels: [] };
 }
 
 const addresses = (servers: readonly RedisServerProcess[]) => servers.map(({ port }) => `${HOST}:${port}`).join(',');
