@@ -22,8 +22,8 @@ interface KoaSession {
 /** Delay before sessions are extended again after PostgreSQL was not available, ms. */
 const EXTENSION_RETRY_MS = 10_000;
 
-/** Maximum signatures in the cache. A full cache is cleared. */
-const MAX_CACHED_SIGNATURES = 20_000;
+/** Maximum signatures in the cache, of some 200 bytes each. A full cache is cleared. */
+const MAX_CACHED_SIGNATURES = 100_000;
 
 /** Returns the wallet of the request's session, or null. */
 export function walletOf(ctx: Koa.Context): string | null {
