@@ -30,6 +30,9 @@ export class PipelinedClient extends pg.Client {
 
   constructor(config?: pg.ClientConfig) {
     super(config);
+    // An `error` event without a listener ends the process. The pool and MikroORM add their listeners a moment after the connection is established,
+    // and the server may close it in this moment. The error needs no action: it also fails the queries, and the pool drops the client.
+    this.on('error', () => undefined);
     this.once('end', () => {
       this.#ended = true;
       this.#returnToPool();

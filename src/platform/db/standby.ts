@@ -61,7 +61,6 @@ class StandbyReads implements Reads {
       // A connection that is lost while it is not used.
       standby.on('error', () => undefined);
       standby.on('connect', (client) => {
-        client.on('error', () => undefined);
         client.query('set plan_cache_mode = force_generic_plan; set jit = off').catch(() => undefined);
       });
       return standby;

@@ -193,14 +193,17 @@ export class FaultInjector {
     if (!isExpected || took > DRAIN_MS) this.violations.push(`${name} got SIGTERM and ${describeExit(exit)} after ${Math.round(took)} ms`);
   }
 
-  /** Restarts a process whenever it has ended. Logs the end if no fault caused it. */
+  /** Restarts a process whenever it has ended. An end that no fault caused is a violation. */
   async #watch(target: RestartableProcess): Promise<void> {
     while (!this.#over) {
       await sleep(WATCH_MS);
       if (target.pid === 0 && !this.#held.has(target) && !this.#over) {
-        if (!this.#ended.delete(target)) this.note(`${target.name} has ended without a fault and is restarted`);
-        // The start fails while a dependency is down; the next iteration tries again.
-        await target.start().catch(() => undefined);
+        if (!this.#ended.delete(target)) this.violations.push(`${target.name} has ended without a fault`);
+        // A start that takes too long fails and ends the process; the next iteration tries again.
+        await target.start().catch((error: unknown) => {
+          this.#ended.add(target);
+          this.note(`${target.name} did not start and is started again: ${String(error).slice(0, 200)}`);
+        });
       }
     }
   }

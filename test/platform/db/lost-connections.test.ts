@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { statement } from '#platform/db/sql.ts';
+import { createDatabase } from '#test/support/database.ts';
 import { startTestServer, type TestServer } from '#test/support/http/framework.ts';
+import { openTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
 let kit: TestServer;
 beforeAll(async () => {
@@ -44,3 +47,38 @@ test('nor do connections lost before their transaction begins', async () => {
   const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
   expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
 });
+
+/** The message `ReadyForQuery` outside a transaction. */
+const READY = Buffer.from('Z\0\0\0\x05I');
+/** The message `ErrorResponse` with which a server closes a connection. */
+const TERMINATED = (() => {
+  const fields = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + length.length);
+  return Buffer.concat([Buffer.from('E'), length, fields]);
+})();
+
+test('nor do connections that the server closes at the moment at which they are established, and the process lives on', async () => {
+  const database = await createDatabase();
+  const { host, port, user, database: name } = new pg.Client({ connectionString: database.url });
+  let isClosing = true;
+  const proxy = await openTcpProxy(`${host}/.s.PGSQL.${port}`, (bytes) =>
+    isClosing && bytes.subarray(-READY.length).equals(READY) ? Buffer.concat([bytes, TERMINATED]) : bytes,
+  );
+  const behind = await startTestServer([], {
+    env: { DATABASE_URL: `postgresql://${user}@127.0.0.1:${proxy.port}/${name}`, DATABASE_POOL: '3' },
+  });
+  try {
+    for (let i = 0; i < 8; i++) {
+      await expect(behind.app.tx((tx) => tx.query(one))).rejects.toThrow();
+      await expect(behind.app.db.query(one)).rejects.toThrow();
+    }
+    isClosing = false;
+    const answers = await Promise.all(Array.from({ length: 6 }, () => behind.app.tx((tx) => tx.query(one))));
+    expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
+  } finally {
+    await behind.close();
+    await proxy.close();
+    await database.drop();
+  }
+}, 60_000);

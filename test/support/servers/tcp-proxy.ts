@@ -17,8 +17,9 @@ export interface TcpProxy {
 /**
  * Starts a proxy.
  * @param target path of the server's unix socket
+ * @param changeReply function that changes the bytes that the server has sent, before the client gets them
  */
-export async function openTcpProxy(target: string): Promise<TcpProxy> {
+export async function openTcpProxy(target: string, changeReply: (bytes: Buffer) => Buffer = (bytes) => bytes): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   let isBlocked = false;
   const server = createServer((near) => {
@@ -28,7 +29,7 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.on('data', (chunk) => isBlocked || to.write(chunk));
+      from.on('data', (chunk) => isBlocked || to.write(from === far ? changeReply(chunk) : chunk));
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);
