@@ -99,9 +99,13 @@ describe('a signer with a URL', () => {
 
   test('gets at most 8 requests at the same time, and all are answered', async () => {
     let [inFlight, most] = [0, 0];
+    const full = Promise.withResolvers<void>();
     const slow = createServer(async (request, response) => {
       most = Math.max(most, ++inFlight);
+      if (inFlight === 8) full.resolve();
       const body: { message: string } = JSON.parse(await text(request));
+      // Answers nothing before eight requests are in flight, then gives a ninth one some time to arrive.
+      await full.promise;
       await sleep(20);
       inFlight--;
       const signature = ed25519.sign(Buffer.from(body.message, 'base64'), key.secretKey.subarray(0, 32));
