@@ -12,7 +12,7 @@ import { JOB_TIMEOUTS, openContext } from '#context';
 import { withoutKeys } from '#dev/stack/localnet.ts';
 import { SYSTEM_ADMIN_TOKEN, SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
 import { fillArcadeHistory } from './support/arcade.ts';
-import { type Cpu, cpuPerRequest, cpuSeconds, reportCpu, secondsOf } from './support/cpu.ts';
+import { cpuPerRequest, cpuSeconds, reportCpu, secondsOf } from './support/cpu.ts';
 import { EPOCH_QUEUES, readEpoch } from './support/days.ts';
 import {
   areMonthsClosed,
@@ -64,15 +64,19 @@ const AuditOutput = z.object({
     z.object({ name: z.string(), status: z.string(), ms: z.number(), differences: z.array(z.string()), failure: z.string().nullable() }),
   ),
 });
-/** The costs at the smallest size. */
-const firstCosts = new Map<string, number>();
+/** The costs at the smallest size, each with the cost of the fixed work at that time. */
+const firstCosts = new Map<string, { readonly value: number; readonly fixed: number }>();
 let size = 0;
 
-/** Reports a cost, and compares it with the cost at the smallest size. */
-function cost(what: string, value: number, unit: string): void {
+/**
+ * Reports a cost, and compares it with the cost at the smallest size. The limit follows the speed of the machine, which others share: the two sizes are measured half an
+ * hour apart.
+ * @param fixed cost of the fixed work at the time of the measurement; 1 for a cost that does not depend on the speed of the machine
+ */
+function cost(what: string, value: number, unit: string, fixed = 1): void {
   const first = firstCosts.get(what);
-  if (first === undefined) firstCosts.set(what, value);
-  report(`${what}, ${size / 1e6} M rows`, value, unit, first === undefined ? '' : { atMost: first * FLAT });
+  if (first === undefined) firstCosts.set(what, { value, fixed });
+  report(`${what}, ${size / 1e6} M rows`, value, unit, first === undefined ? '' : { atMost: (first.value * FLAT * fixed) / first.fixed });
 }
 
 /** Returns the bytes that PostgreSQL has written to its write-ahead log. */
@@ -82,12 +86,24 @@ const walBytes = () =>
     return rows[0]?.bytes ?? 0;
   });
 
-const postgresql = (cpu: Cpu) => cpu.postgresql ?? 0;
-/** Returns the CPU seconds of PostgreSQL for some work, and the duration of the work in ms. */
-async function measured(work: () => Promise<unknown>): Promise<{ cpu: number; ms: number }> {
-  const [before, begin] = [postgresql(cpuSeconds(system)), performance.now()];
+/** A statement that reads no table. Its cost shows how fast the machine is. */
+const FIXED_WORK = { text: `select count(*) from generate_series(1, 700000) n where hashtextextended(n::text, 0) % 7 = 0` };
+
+/** Returns the CPU seconds of PostgreSQL for some work. */
+async function postgresqlCpu(work: () => Promise<unknown>): Promise<number> {
+  const { postgresql: before = 0 } = cpuSeconds(system);
   await work();
-  return { cpu: postgresql(cpuSeconds(system)) - before, ms: performance.now() - begin };
+  return (cpuSeconds(system).postgresql ?? 0) - before;
+}
+
+/** Returns the CPU seconds of PostgreSQL for some work, the duration of the work in ms, and the CPU seconds of the fixed work at that time. */
+async function measured(work: () => Promise<unknown>): Promise<{ cpu: number; ms: number; fixed: number }> {
+  const fixedWork = () => postgresqlCpu(() => app.db.query(FIXED_WORK));
+  const before = await fixedWork();
+  const begin = performance.now();
+  const cpu = await postgresqlCpu(work);
+  const ms = performance.now() - begin;
+  return { cpu, ms, fixed: (before + (await fixedWork())) / 2 };
 }
 
 try {
@@ -154,14 +170,15 @@ try {
     };
     await sendScores(SCORES / 2);
     let p50 = 0;
-    const [walBefore, cpuBefore] = [await walBytes(), cpuSeconds(system)];
+    const walBefore = await walBytes();
     const scores = await measured(async () => {
+      const before = cpuSeconds(system);
       p50 = (await sendScores(SCORES)).p50;
+      if (n === 0) reportCpu('score, all parts', cpuPerRequest(before, cpuSeconds(system), SCORES));
     });
-    cost('score: CPU of PostgreSQL', (1e6 * scores.cpu) / SCORES, 'µs');
-    cost('score: p50', p50, 'ms');
+    cost('score: CPU of PostgreSQL', (1e6 * scores.cpu) / SCORES, 'µs', scores.fixed);
+    cost('score: p50', p50, 'ms', scores.fixed);
     cost('score: write-ahead log', ((await walBytes()) - walBefore) / SCORES, 'bytes');
-    if (n === 0) reportCpu('score, all parts', cpuPerRequest(cpuBefore, cpuSeconds(system), SCORES));
     // Pages and profiles.
     const headersOf = (path: string): Record<string, string> =>
       path.startsWith('/admin') ? { Authorization: `Bearer ${SYSTEM_ADMIN_TOKEN}` } : { Cookie: reader.cookie };
@@ -178,23 +195,25 @@ try {
           })
         ).requests;
       });
-      cost(`${name}: CPU of PostgreSQL`, (1e6 * read.cpu) / requests, 'µs');
+      cost(`${name}: CPU of PostgreSQL`, (1e6 * read.cpu) / requests, 'µs', read.fixed);
     }
     // The close of yesterday, and an epoch.
-    const closes: number[] = [];
+    const closes: { cpu: number; fixed: number }[] = [];
     for (let i = 0; i < CLOSES; i++) {
       await withDatabase(system, async (db) => {
         for (const table of ['finals', 'final_sums', 'closed_periods'])
           await db.query(`delete from ${table} where period = 'day' and bucket = $1`, [today - 1]);
       });
-      closes.push((await measured(() => closeEndedPeriods(app))).cpu);
+      closes.push(await measured(() => closeEndedPeriods(app)));
     }
-    cost('close of a day: CPU of PostgreSQL', closes.sort((x, y) => x - y)[Math.floor(CLOSES / 2)] ?? Number.NaN, 's');
+    const close = closes.sort((x, y) => x.cpu / x.fixed - y.cpu / y.fixed)[Math.floor(CLOSES / 2)];
+    cost('close of a day: CPU of PostgreSQL', close?.cpu ?? Number.NaN, 's', close?.fixed);
     await system.workers[0]?.stop();
     await withDatabase(system, (db) => removeEpoch(db, today - 1));
     // One run creates some of the epochs that are due, the oldest first.
     while ((await readEpoch(system, today - 1)) === null) await sweepEpochs(app);
-    cost('epoch: CPU of PostgreSQL', (await measured(() => computeEpoch(app, today - 1))).cpu, 's');
+    const epoch = await measured(() => computeEpoch(app, today - 1));
+    cost('epoch: CPU of PostgreSQL', epoch.cpu, 's', epoch.fixed);
     await system.workers[0]?.start();
     const redis = new Redis(system.redis.url);
     if (n === 0) report('Redis: memory per wallet', Number(/used_memory_dataset:(\d+)/.exec(await redis.info('memory'))?.[1]) / WALLETS, 'bytes');
@@ -202,7 +221,8 @@ try {
     // The audit.
     await withDatabase(system, (db) => completeGame(db, GAME, today));
     const audit = await measured(runAudit);
-    cost('audit: CPU of PostgreSQL', audit.cpu, 's');
+    cost('audit: CPU of PostgreSQL', audit.cpu, 's', audit.fixed);
+    report(`fixed work: CPU of PostgreSQL, ${size / 1e6} M rows`, audit.fixed, 's');
     if (n >= SIZES.length - 1) {
       const month = grownMonths(today).at(-1) ?? 0;
       for (const [relation, bytes] of await withDatabase(system, (db) => bytesPerRow(db, month)))

@@ -3,6 +3,7 @@ import type { Config } from '#config';
 import type { Logger } from '#platform/observability/log.ts';
 import { countCommandFailure, countReconnect, observeCommand } from '#platform/observability/metrics/metrics.ts';
 import type { RedisTarget } from './config.ts';
+import { SearchingConnector } from './sentinel-connector.ts';
 
 /** A connection to one Redis server, to the primary that Sentinels name, or to all nodes of a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -126,6 +127,7 @@ function sentinelOptions(target: RedisTarget & { kind: 'sentinel' }, { retryStra
     ...(retryStrategy ? { sentinelRetryStrategy: retryStrategy } : {}),
     // The Sentinels tell the connection about a failover. Without this message, a connection to a host that vanished would wait for its replies.
     failoverDetector: true,
+    Connector: SearchingConnector,
   };
 }
 
