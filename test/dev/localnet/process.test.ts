@@ -96,8 +96,9 @@ test('a cluster that is killed while transactions land has every transaction tha
   let killed: Promise<void> | undefined;
   const send = async (raw: Buffer) => {
     const signature = await connection.sendRawTransaction(raw, { skipPreflight: true });
-    const { value } = await connection.getSignatureStatus(signature);
-    if (value) known.push(signature);
+    while (killed === undefined && !(await connection.getSignatureStatus(signature)).value);
+    if (killed !== undefined) return;
+    known.push(signature);
     if (known.length === 20) killed = localnet.kill();
   };
   await Promise.allSettled(raws.map(send));
