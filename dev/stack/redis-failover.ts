@@ -19,7 +19,7 @@ interface SentinelView {
   readonly port: number;
   /** `master` for a primary without a failure or a failover in progress. */
   readonly flags: string;
-  /** Number of failovers since the start of the Sentinels. */
+  /** Number that increases with each failover. */
   readonly epoch: number;
 }
 

@@ -43,7 +43,7 @@ test('connections that search the primary while the Sentinels announce a new one
       await servers.restart({ empty });
       expect(await untilAllReady()).toEqual(allReady);
     }
-    expect(await servers.failovers?.()).toBe(2);
+    expect(await servers.failovers?.()).toBeGreaterThanOrEqual(2);
   } finally {
     for (const connection of connections) connection.disconnect();
   }
