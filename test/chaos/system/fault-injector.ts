@@ -199,7 +199,7 @@ export class FaultInjector {
       await sleep(WATCH_MS);
       if (target.pid === 0 && !this.#held.has(target) && !this.#over) {
         if (!this.#ended.delete(target)) this.violations.push(`${target.name} has ended without a fault`);
-        // A start that takes too long fails and ends the process; the next iteration tries again.
+        // The start fails when a fault ends the process before it is ready; the next iteration tries again.
         await target.start().catch((error: unknown) => {
           this.#ended.add(target);
           this.note(`${target.name} did not start and is started again: ${String(error).slice(0, 200)}`);
