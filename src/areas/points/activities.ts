@@ -60,28 +60,32 @@ export interface Activity {
 
 // Stores the inserted activities as JSON in the row of their batch. If every activity is new, this JSON is $7, which the caller built. Otherwise,
 // PostgreSQL builds the JSON from the inserted rows.
-const insertActivities = statement(
-  'insert_activities',
-  `with batch as materialized (
+/** SQL: inserts activities and their batch. @param onConflict the clause `on conflict`, or an empty text if all activities are new */
+const insertBatch = (onConflict: string) => `
+  with batch as materialized (
      select nextval('activity_batches_id') as id, floor(extract(epoch from c.at) / 86400)::int as day, c.at from (select app_now() as at offset 0) c),
    inserted as (
      insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch, cause_day)
      select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id, cause_day(a.kind, a.source_id)
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::uuid[]) as a(kind, source_id, wallet, game_id, amount, battle_id), batch b
-     on conflict do nothing returning kind, source_id, wallet, game_id, amount, battle_id)
+     ${onConflict} returning kind, source_id, wallet, game_id, amount, battle_id)
    insert into activity_batches (id, day, at, size, activities)
    select b.id, b.day, b.at, i.size, case when i.size = cardinality($1::text[]) then $7::json else (
      select json_agg(json_build_array(kind, source_id, wallet, game_id, amount::text, battle_id)) from inserted) end
-   from batch b, (select count(*) as size from inserted) i where i.size > 0`,
-);
+   from batch b, (select count(*) as size from inserted) i where i.size > 0`;
+
+const insertActivities = statement('insert_activities', insertBatch('on conflict do nothing'));
+// Without the clause, PostgreSQL does not look for an equal activity before each insertion.
+const insertNewActivities = statement('insert_new_activities', insertBatch(''));
 
 /**
  * Appends activities in `tx`. Precondition: `tx` also stores the cause of the activities, for example the score. Skips an activity whose (kind,
  * sourceId) exists already.
+ * @param areNew whether no activity can exist already, because `tx` inserts the causes. If one exists, the transaction fails
  */
-export async function appendActivities(tx: Tx, activities: readonly Activity[]): Promise<void> {
+export async function appendActivities(tx: Tx, activities: readonly Activity[], { areNew = false } = {}): Promise<void> {
   if (activities.length === 0) return;
-  await tx.query(insertActivities, [
+  await tx.query(areNew ? insertNewActivities : insertActivities, [
     activities.map((a) => a.kind),
     activities.map((a) => a.sourceId),
     activities.map((a) => a.wallet),

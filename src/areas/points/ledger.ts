@@ -64,16 +64,16 @@ export async function openDay(tx: Tx): Promise<OpenDay> {
   return { at: new Date(row.at), day: row.day };
 }
 
-const insertLedger = statement<BoardStanding>(
-  'append_points',
-  `with entry as (
+/** SQL: inserts entries and counts the inserted ones. @param onConflict the clause `on conflict`, or an empty text if all entries are new */
+const insertEntries = (onConflict: string) => `
+  with entry as (
      select * from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::int8[], $12::bool[], $13::jsonb[])
        as e(wallet, mode, kind, reason, source, source_id, points, rewards, factors)),
    inserted as (
      insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, factors, day, at, cause_day)
      select wallet, mode, kind, reason, source, source_id, points, rewards, factors, $1::int, $14::timestamptz, cause_day(source, source_id) from entry
      order by source_id, source, wallet, reason, mode
-     on conflict do nothing returning wallet, mode, kind, points),
+     ${onConflict} returning wallet, mode, kind, points),
    counted as (
      insert into point_totals as t (day, shard, mode, kind, points, entries)
      select $1::int, $15::smallint, mode, kind, sum(points), count(*) from inserted group by mode, kind order by mode, kind
@@ -84,8 +84,11 @@ const insertLedger = statement<BoardStanding>(
    summed as (
      select board, mode, wallet, sum(points)::int8 as all_time, coalesce(sum(points) filter (where kind <> 'conversion'), 0)::int8 as in_period
      from fed group by board, mode, wallet)
-   ${upsertStandings('summed', (a, b) => `${a} + ${b}`)}`,
-);
+   ${upsertStandings('summed', (a, b) => `${a} + ${b}`)}`;
+
+const appendEntries = statement<BoardStanding>('append_points', insertEntries('on conflict do nothing'));
+// Without the clause, PostgreSQL does not look for an equal entry before each insertion.
+const appendNewEntries = statement<BoardStanding>('append_new_points', insertEntries(''));
 
 /** Number of rows per counter. A writer picks one of them at random, so that concurrent writers rarely lock the same row. */
 export const COUNTER_SHARDS = 16;
@@ -93,11 +96,12 @@ export const COUNTER_SHARDS = 16;
 /**
  * Appends entries to the ledger, and adds the points of the inserted entries to the standings. No other function writes points. Skips an entry if the
  * ledger has an entry with the same source, sourceId, wallet, reason and mode.
+ * @param areNew whether the ledger cannot have such an entry, because this transaction inserts the cause of each entry. If it has one, the transaction fails
  * @returns the changed standings, with their new totals and versions
  */
-export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[]): Promise<BoardStanding[]> {
+export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[], { areNew = false } = {}): Promise<BoardStanding[]> {
   if (entries.length === 0) return [];
-  return await tx.query(insertLedger, [
+  return await tx.query(areNew ? appendNewEntries : appendEntries, [
     ...bucketsOf(open.day),
     entries.map((e) => e.wallet),
     entries.map((e) => e.mode),

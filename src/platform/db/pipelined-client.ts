@@ -21,6 +21,10 @@ export class PipelinedClient extends pg.Client {
   #beginsNext = false;
   /** Error of a transaction that could not begin; the connection is closed then. */
   #beginFailure: unknown = null;
+  /** The outcome of the commit that was sent with the last statements; null when none was sent. */
+  #committing: Promise<unknown> | null = null;
+  /** Returns whether the open group ends with the commit; null when nobody asked for it. */
+  #commits: (() => boolean) | null = null;
   /** The columns of the statements that ran on this connection, by name. */
   readonly #shapes = new Map<string, RowShape>();
   /** The latest statement of the group that is being sent; null when no group is open. */
@@ -85,6 +89,7 @@ export class PipelinedClient extends pg.Client {
    * transaction is open, or begins with this statement.
    */
   async run<Row>(statement: PreparedStatement): Promise<Row[]> {
+    if (this.#committing !== null) throw new Error('the transaction is committed, it runs no further statement');
     if (this.#latest === null) this.#openGroup();
     if (this.#beginsNext) {
       this.#beginsNext = false;
@@ -106,6 +111,20 @@ export class PipelinedClient extends pg.Client {
     }
   }
 
+  /**
+   * Sends the commit with the statements of this tick. If one of them fails, PostgreSQL skips the commit. The query `commit` then returns the outcome. If
+   * these statements cannot share a group, that query sends the commit.
+   * @param isWanted called at the end of the tick; the commit is not sent if it returns false
+   */
+  commitWithGroup(isWanted: () => boolean): void {
+    this.#commits = isWanted;
+  }
+
+  #sendCommit(): void {
+    this.#committing = this.#send({ name: 'commit', text: 'commit', values: [] });
+    this.#committing.catch((error: unknown) => this.#endAfterTimeout(error));
+  }
+
   /** Sends a statement as part of the open group. */
   #send<Row>(statement: PreparedStatement): Promise<Row[]> {
     return new Promise<Row[]>((resolve, reject) => {
@@ -121,6 +140,7 @@ export class PipelinedClient extends pg.Client {
     const { stream } = this.connection;
     stream.cork();
     process.nextTick(() => {
+      if (this.#latest !== null && this.#commits?.()) this.#sendCommit();
       this.#closeGroup();
       stream.uncork();
     });
@@ -128,6 +148,7 @@ export class PipelinedClient extends pg.Client {
 
   /** Sends the Sync of the open group. */
   #closeGroup(): void {
+    this.#commits = null;
     if (this.#latest === null) return;
     this.#latest.isLast = true;
     this.#latest = null;
@@ -138,6 +159,13 @@ export class PipelinedClient extends pg.Client {
   override query(...args: any[]): any {
     const [text] = args;
     if (text === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
+    if (this.#committing !== null) {
+      const outcome = this.#committing.then(() => ({ command: 'COMMIT', rowCount: null, rows: [] }));
+      if (text === 'commit') return outcome.finally(() => (this.#committing = null));
+      outcome.catch(() => undefined);
+      if (text !== 'rollback') return Promise.reject(new Error('the transaction is committed, it runs no further query'));
+      this.#committing = null;
+    }
     if (text === BEGIN_WITH_READS) {
       this.#beginsNext = true;
       return Promise.resolve({ command: 'START', rowCount: null, rows: [] });

@@ -59,7 +59,9 @@ export interface Queryable {
  * Returns the pg client of a transaction's Kysely instance, for named statements. Statements that are started together (`Promise.all`) share one
  * round trip and run in the order in which they were started.
  */
-export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable & { release(): void }> {
+export async function connectionOf(
+  kysely: Kysely<unknown>,
+): Promise<Queryable & { commitWithGroup(isWanted: () => boolean): void; release(): void }> {
   const client = (await kysely.executeQuery<TransactionClient>(CompiledQuery.raw(ITSELF))).rows[0];
   if (!client) throw new Error('the database driver did not return its client; the pool must be configured with PipelinedClient');
   let failure: unknown;
@@ -72,6 +74,7 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable &
         throw failure ?? error;
       }
     },
+    commitWithGroup: (isWanted) => client.commitWithGroup(isWanted),
     release: client.hold(),
   };
 }
@@ -83,7 +86,7 @@ export async function connectionOf(kysely: Kysely<unknown>): Promise<Queryable &
 const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === ABORTED;
 
 /** The client of a transaction. */
-type TransactionClient = pg.Client & Pick<PipelinedClient, 'hold' | 'run'>;
+type TransactionClient = pg.Client & Pick<PipelinedClient, 'hold' | 'run' | 'commitWithGroup'>;
 
 /** Runs a statement in the transaction of a client. */
 async function runOn<Row>(client: TransactionClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {

@@ -16,6 +16,12 @@ import { connectionOf, pooled, type Queryable, type Statement, statement } from 
  */
 export interface Tx extends Queryable {
   readonly em: EntityManager;
+  /**
+   * Runs the last statements of the transaction, and commits it in the same round trip. If one of them fails, the transaction is rolled back. `start` starts
+   * all of them before its first `await`; the transaction runs no statement afterwards. An error after the statements does not undo the commit, so the
+   * caller must be able to repeat the work.
+   */
+  last<T>(start: () => Promise<T>): Promise<T>;
   /** Enqueues a job right after the commit of the transaction. */
   enqueue<Payload extends z.ZodType>(job: Job<string, Payload>, payload: z.input<Payload>): void;
   /**
@@ -71,6 +77,17 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
       const tx: Tx = {
         em: inner,
         query: connection.query,
+        async last(start) {
+          // The microtask makes the tick end after every statement that cannot be sent has failed. Then nothing is committed.
+          await undefined;
+          const result = start();
+          let failed = false;
+          Promise.all([result, ...written]).catch(() => {
+            failed = true;
+          });
+          connection.commitWithGroup(() => !failed);
+          return await result;
+        },
         enqueue: (job, payload) => void jobs.push({ job, payload: job.payload.parse(payload) }),
         emit: (event, payload, wallet) => write(insertOutbox, [event.type, wallet ?? null, JSON.stringify(event.payload.parse(payload))]),
         emitAll(event, payloads, wallets = []) {

@@ -43,6 +43,56 @@ test('a transaction that begins with reads is rolled back when its work fails', 
   expect(await countOf('rolled-back')).toBe(0);
 });
 
+test('the last statements of a transaction commit it: they and the commit are one round trip', async () => {
+  const written = await kit.app.tx(async (tx) => {
+    await tx.query(time);
+    const rows = await tx.last(() => Promise.all([tx.query(write, ['last-1']), tx.query(write, ['last-2'])]));
+    // Another connection sees the rows, although the work has not returned.
+    expect(await countOf('last-1')).toBe(1);
+    return rows.length;
+  });
+  expect([written, await countOf('last-2')]).toEqual([2, 1]);
+});
+
+test('when one of the last statements fails, none is committed, and the connection stays usable', async () => {
+  const failing = kit.app.tx((tx) => tx.last(() => Promise.all([tx.query(write, ['last-3']), tx.query(write, ['last-3'])])), { readsFirst: true });
+  await expect(failing).rejects.toMatchObject({ code: '23505' });
+  expect(await countOf('last-3')).toBe(0);
+  for (const _connection of [1, 2]) await kit.app.tx((tx) => tx.query(time));
+});
+
+test('when one of the last statements cannot be sent, none is committed', async () => {
+  const failing = kit.app.tx((tx) =>
+    tx.last(async () => {
+      const fails = async () => {
+        throw new Error('not sent');
+      };
+      await Promise.all([tx.query(write, ['last-6']), fails()]);
+    }),
+  );
+  await expect(failing).rejects.toThrow('not sent');
+  expect(await countOf('last-6')).toBe(0);
+});
+
+test('a statement after the last ones is refused and not written', async () => {
+  const late = kit.app.tx(async (tx) => {
+    await tx.last(() => tx.query(write, ['last-4']));
+    await tx.query(write, ['too-late']);
+  });
+  await expect(late).rejects.toThrow('the transaction is committed');
+  expect([await countOf('last-4'), await countOf('too-late')]).toEqual([1, 0]);
+  const entity = kit.app.tx(async (tx) => {
+    await tx.last(() => tx.query(write, ['last-5']));
+    await tx.em.execute(`insert into settings (name, version, value) values ('too-late', 1, '0')`);
+  });
+  await expect(entity).rejects.toThrow('the transaction is committed');
+  expect([await countOf('last-5'), await countOf('too-late')]).toEqual([1, 0]);
+});
+
+test('without last statements, the transaction commits as usual', async () => {
+  expect(await kit.app.tx((tx) => tx.last(async () => 'value'))).toBe('value');
+});
+
 test('a transaction without statements leaves the connection usable', async () => {
   expect(await kit.app.tx(async () => 7, { readsFirst: true })).toBe(7);
   await expect(kit.app.tx(() => Promise.reject(new Error('no')), { readsFirst: true })).rejects.toThrow('no');

@@ -53,6 +53,7 @@ export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: r
         ...{ kind, sourceId: id, wallet, gameId, battleId },
         amount: kind === 'score' || kind === 'restore' ? normalized : -normalized,
       })),
+      { areNew: kind === 'score' },
     ),
   ]);
 }

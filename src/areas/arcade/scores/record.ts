@@ -55,12 +55,12 @@ export function recordBatch(
     const batch = new ScoreBatch(app, open, players, evidence, earlier, bests);
     const recorded: SubmissionResult[] = [];
     for (const submission of submissions) recorded.push(await batch.take(submission));
-    const changed = await batch.write(tx);
     const repeats = recorded.flatMap((r) => ('row' in r && r.row.status === 'accepted' && !batch.newRows.includes(r.row) ? [r.row] : []));
     const unchanged = await readStandings(
       tx,
       repeats.flatMap((row) => [gameBoard(row.gameId), 'global'].map((board) => ({ board, mode: row.mode, wallet: row.wallet }))),
     );
+    const changed = await batch.write(tx);
     return { day: open.day, recorded, standings: [...changed, ...unchanged] };
   };
   return app.tx(work, { readsFirst: true });

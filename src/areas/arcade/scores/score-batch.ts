@@ -195,14 +195,20 @@ export class ScoreBatch {
     if (!hasTally(player, mode, gameId)) this.#uncounted.players.push({ gameId, wallet });
   }
 
+  /** Writes the new rows and commits the transaction. */
   async write(tx: Tx): Promise<BoardStanding[]> {
     await countReplayRefusals(tx, this.#open.day, this.#refusedReplays);
     if (this.newRows.length === 0) return [];
     const accepted = this.newRows.filter((row) => row.status === 'accepted');
+    const [, , sums, bests] = await tx.last(() => this.#insert(tx, accepted));
+    return [...sums, ...bests];
+  }
+
+  /** Starts all statements of the new rows. PostgreSQL runs them in the order of this list. */
+  #insert(tx: Tx, accepted: readonly ScoreRow[]) {
     const paid = accepted.filter((row) => row.points > 0);
     this.#report(tx, accepted);
-    // Sends the statements in one round trip. PostgreSQL runs them in the order of this list.
-    const [, , sums, bests] = await Promise.all([
+    return Promise.all([
       insertNewScores(tx, this.#open, this.newRows, this.#uncounted),
       saveEarnings(
         tx,
@@ -212,6 +218,7 @@ export class ScoreBatch {
         tx,
         this.#open,
         paid.map((row) => this.#entry(row)),
+        { areNew: true },
       ),
       raiseBests(
         tx,
@@ -221,7 +228,6 @@ export class ScoreBatch {
       appendScoreActivities(tx, 'score', accepted),
       storeReplays(tx, this.#replays(), this.#open.at),
     ]);
-    return [...sums, ...bests];
   }
 
   #replays(): NewReplay[] {
