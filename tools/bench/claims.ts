@@ -117,7 +117,8 @@ async function openEpoch(wallets: readonly BenchWallet[]): Promise<ClaimRequest[
   return requests;
 }
 
-async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string> {
+/** Requests a claim until it is accepted. Returns its id; null if an earlier request made the claim, although it was answered with 503. */
+async function requestClaim({ by, epoch, proof }: ClaimRequest, isRepeated = false): Promise<string | null> {
   const response = await fetch(`${url}/api/rewards/claim`, {
     method: 'POST',
     headers: { Cookie: by.cookie, Origin: SYSTEM_ORIGIN, 'Content-Type': 'application/json', Prefer: 'wait=0' },
@@ -127,7 +128,11 @@ async function requestClaim({ by, epoch, proof }: ClaimRequest): Promise<string>
     repeated += 1;
     await response.body?.cancel();
     await sleep(1_000 * Number(response.headers.get('Retry-After') ?? 1));
-    return await requestClaim({ by, epoch, proof });
+    return await requestClaim({ by, epoch, proof }, true);
+  }
+  if (response.status === 409 && isRepeated) {
+    await response.body?.cancel();
+    return null;
   }
   if (!response.ok) throw new Error(`the request to claim a reward returned ${response.status}: ${await response.text()}`);
   return Receipt.parse(await response.json()).claimId;
@@ -163,7 +168,8 @@ async function claimAll(claims: readonly ClaimRequest[]): Promise<number> {
   const watched = watchClaims();
   const claim = async (one: ClaimRequest, i: number) => {
     await sleep(i * OPENING_INTERVAL_MS);
-    await watched.untilFinal(await requestClaim(one));
+    const id = await requestClaim(one);
+    if (id !== null) await watched.untilFinal(id);
   };
   await Promise.all(claims.map(claim)).finally(() => watched.close());
   return Math.round((balance - (await readBalance())) / claims.length);
@@ -184,6 +190,7 @@ async function claimSteadily(claims: readonly ClaimRequest[], inFlight: number) 
     await sleep((FINALITY_MS * i) / inFlight);
     for (const one of next) {
       const id = await requestClaim(one);
+      if (id === null) continue;
       await watched.untilFinal(id);
       finished.push({ id, at: performance.now() });
       if (performance.now() > measuredUntil) return;
