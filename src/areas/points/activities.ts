@@ -58,9 +58,11 @@ export interface Activity {
   battleId?: string | null;
 }
 
-// Stores the inserted activities as JSON in the row of their batch. If every activity is new, this JSON is $7, which the caller built. Otherwise,
-// PostgreSQL builds the JSON from the inserted rows.
-/** SQL: inserts activities and their batch. @param onConflict the clause `on conflict`, or an empty text if all activities are new */
+/**
+ * SQL: inserts activities, and stores them as JSON in the row of their batch. If every activity is new, this JSON is $7, which the caller built. Otherwise,
+ * PostgreSQL builds the JSON from the inserted rows.
+ * @param onConflict the clause `on conflict`, or an empty text if all activities are new
+ */
 const insertBatch = (onConflict: string) => `
   with batch as materialized (
      select nextval('activity_batches_id') as id, floor(extract(epoch from c.at) / 86400)::int as day, c.at from (select app_now() as at offset 0) c),
@@ -81,7 +83,7 @@ const insertNewActivities = statement('insert_new_activities', insertBatch(''));
 /**
  * Appends activities in `tx`. Precondition: `tx` also stores the cause of the activities, for example the score. Skips an activity whose (kind,
  * sourceId) exists already.
- * @param areNew whether no activity can exist already, because `tx` inserts the causes. If one exists, the transaction fails
+ * @param areNew true if `tx` also inserts the causes, so that none of the activities exists yet. The transaction fails if one exists
  */
 export async function appendActivities(tx: Tx, activities: readonly Activity[], { areNew = false } = {}): Promise<void> {
   if (activities.length === 0) return;

@@ -96,7 +96,7 @@ export const COUNTER_SHARDS = 16;
 /**
  * Appends entries to the ledger, and adds the points of the inserted entries to the standings. No other function writes points. Skips an entry if the
  * ledger has an entry with the same source, sourceId, wallet, reason and mode.
- * @param areNew whether the ledger cannot have such an entry, because this transaction inserts the cause of each entry. If it has one, the transaction fails
+ * @param areNew true if `tx` also inserts the causes, so that none of the entries exists yet. The transaction fails if one exists
  * @returns the changed standings, with their new totals and versions
  */
 export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[], { areNew = false } = {}): Promise<BoardStanding[]> {

@@ -78,7 +78,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
         em: inner,
         query: connection.query,
         async last(start) {
-          // The microtask makes the tick end after every statement that cannot be sent has failed. Then nothing is committed.
+          // From here on, this code runs in a microtask. If a statement cannot be sent, `result` fails before the tick ends, and nothing is committed.
           await undefined;
           const result = start();
           let failed = false;

@@ -42,8 +42,9 @@ interface ScoreActivity {
 /**
  * Appends the activities of accepted, voided or restored scores. Takes the shared lock of each battle that the scores name before PostgreSQL sets the time of
  * the activities.
+ * @param areNew whether `tx` inserts the scores themselves, so that no activity of them can exist
  */
-export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: readonly ScoreActivity[]): Promise<void> {
+export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: readonly ScoreActivity[], { areNew = false } = {}): Promise<void> {
   const battles = [...new Set(scores.flatMap(({ battleId }) => battleId ?? []))];
   await Promise.all([
     battles.length > 0 && tx.query(lockBattles, [battles]),
@@ -53,7 +54,7 @@ export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: r
         ...{ kind, sourceId: id, wallet, gameId, battleId },
         amount: kind === 'score' || kind === 'restore' ? normalized : -normalized,
       })),
-      { areNew: kind === 'score' },
+      { areNew },
     ),
   ]);
 }

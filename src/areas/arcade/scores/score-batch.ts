@@ -225,7 +225,7 @@ export class ScoreBatch {
         this.#open.day,
         accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
       ),
-      appendScoreActivities(tx, 'score', accepted),
+      appendScoreActivities(tx, 'score', accepted, { areNew: true }),
       storeReplays(tx, this.#replays(), this.#open.at),
     ]);
   }
