@@ -6,6 +6,7 @@ import pg from 'pg';
 import { EpochView } from '#areas/rewards/schemas.ts';
 import { SYSTEM_ADMIN_TOKEN, type System, startSystem } from '#dev/stack/system.ts';
 import { buildTree, leafHash, rootOf } from '#lib/merkle.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 
 /** Number of epochs whose workers are killed during the computation. bin/soak sets a higher one. */
 const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 1) * 2;
@@ -54,7 +55,7 @@ test(
       await sleep(randomInt(100, 1_200));
       await Promise.all(system.workers.map((worker) => worker.kill()));
       await Promise.all(system.workers.map((worker) => worker.start()));
-      const deadline = performance.now() + 60_000;
+      const deadline = performance.now() + PATIENCE * 60_000;
       while ((await readEpoch(day)).status === 'computing' && performance.now() < deadline) await sleep(100);
 
       const epoch = await readEpoch(day);

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { SERVICE_ROLE } from '#dev/stack/postgres-cluster.ts';
 import { createEmptyDatabase, testRedisUrl } from '#test/support/database.ts';
 import { isInBuildContext, readStages } from '#test/support/dockerfile.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 
 const root = join(import.meta.dirname, '../..');
 const Lock = z.object({ packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })) });
@@ -107,7 +108,7 @@ async function startUntil(entry: string, line: string): Promise<void> {
   running.push(child);
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));
-  for (const end = Date.now() + 30_000; !text.includes(line); await sleep(50)) {
+  for (const end = Date.now() + PATIENCE * 30_000; !text.includes(line); await sleep(50)) {
     if (child.exitCode !== null || Date.now() > end) throw new Error(`${entry} did not log "${line}": ${text}`);
   }
   child.kill('SIGTERM');

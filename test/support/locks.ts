@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { meanwhile } from './meanwhile.ts';
+import { PATIENCE } from './patience.ts';
 
 /** Maximum time until a run that must wait for a lock waits for it, ms. */
-const BLOCKED_WITHIN_MS = 10_000;
+const BLOCKED_WITHIN_MS = 10_000 * PATIENCE;
 
 /** Selects the server processes of the transactions of the database that wait for a lock. Every role may read these columns of the two views. */
 export const WAITING_PROCESSES = `select pid from pg_locks where not granted

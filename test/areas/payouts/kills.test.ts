@@ -13,6 +13,7 @@ import {
   startPayoutsTest,
   storedPayments,
 } from '#test/support/areas/payouts.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { type KillableApp, Killed, killableApp } from '#test/support/solana/submission.ts';
 import { transactionTypes } from '#workers/transaction-types.ts';
 
@@ -51,7 +52,7 @@ async function turn(app: App): Promise<void> {
 /** Runs turns until all payments are completed. After the kill, uses an application that is not killed. @returns whether it was killed */
 async function workOn(owed: readonly { id: string; created: boolean }[], process: KillableApp): Promise<boolean> {
   let killed = false;
-  const end = performance.now() + 15_000;
+  const end = performance.now() + PATIENCE * 15_000;
   while (performance.now() < end) {
     try {
       await turn(killed ? t.app : process.app);

@@ -18,6 +18,7 @@ import {
   statusAndBody,
   trigger,
 } from '#test/support/areas/epochs.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -127,7 +128,7 @@ test('the sweep creates epochs of closed days, oldest first and at most ten per 
     const worker = await startWorker({ ...quiet.env, QUEUES: 'epochs' }, quiet.clock);
     try {
       const isDone = async () => (await states()).every(({ state }) => state === 'computed');
-      const deadline = performance.now() + 10_000;
+      const deadline = performance.now() + PATIENCE * 10_000;
       while (!(await isDone()) && performance.now() < deadline) {
         await sweepEpochs(quiet.app);
         await new Promise((resolve) => setTimeout(resolve, 50));

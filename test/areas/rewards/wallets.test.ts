@@ -19,6 +19,7 @@ import {
   trigger,
 } from '#test/support/areas/epochs.ts';
 import { jsonOf } from '#test/support/http/json.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -150,7 +151,7 @@ test('projected rewards and pool follow changes of points and rules, and equal t
   const sum = given.reduce((all, { points }, i) => all + (i === 7 ? 0 : points), 0);
   const settled = async () => {
     let seen = await projected(given[0]?.wallet ?? '');
-    const deadline = performance.now() + 5_000;
+    const deadline = performance.now() + PATIENCE * 5_000;
     while (seen.breakdown.totalPoints !== sum && performance.now() < deadline) seen = await projected(given[0]?.wallet ?? '');
     return seen;
   };

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Keypair } from '@solana/web3.js';
+import { PATIENCE } from '#test/support/patience.ts';
 import { signed, startTestChain, type TestChain, transfer } from '#test/support/solana/chain.ts';
 
 let chain: TestChain;
@@ -76,7 +77,7 @@ test('block time follows the system time, or the time that a command has set', a
 });
 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 5_000;
+  const end = Date.now() + PATIENCE * 5_000;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error('the condition was not met in time');
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -8,6 +8,7 @@ import { reply, route } from '#platform/http/route.ts';
 import { healthz, readyz, startHealthServer } from '#platform/observability/health.ts';
 import { asOwner, createDatabase, testRedisUrl } from '#test/support/database.ts';
 import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
 const one = statement<{ one: number }>('test_one', 'select 1 as one');
@@ -51,7 +52,7 @@ async function expectUnavailable(url: string, withinMs = 2_000): Promise<void> {
 
 /** Polls until a URL returns 200. */
 async function expectRecovery(url: string): Promise<void> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + PATIENCE * 10_000;
   while ((await fetch(url)).status !== 200) {
     expect(performance.now()).toBeLessThan(end);
     await delay(20);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE } from '../patience.ts';
 import { createWallet, type JsonInit, type SignedIn, send, signIn } from '../wallet.ts';
 
 /** Response to a score. */
@@ -29,13 +30,13 @@ export async function patientPlayer(urls: readonly string[]): Promise<PatientPla
   let turn = 0;
 
   async function request<T>(path: string, init: JsonInit = {}): Promise<{ status: number; body: T }> {
-    const deadline = Date.now() + 60_000;
+    const deadline = Date.now() + PATIENCE * 60_000;
     for (;;) {
       const url = urls[turn++ % urls.length] ?? '';
       const answer = await attempt<T>(url, path, init);
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       if (answer.status !== 0 && answer.status !== 503) return answer;
-      if (Date.now() > deadline) throw new Error(`${path} got no response other than 503 within a minute`);
+      if (Date.now() > deadline) throw new Error(`${path} got no response other than 503 for minutes`);
       await sleep(100);
     }
   }
@@ -68,7 +69,7 @@ export async function patientPlayer(urls: readonly string[]): Promise<PatientPla
 
 /** Repeats a check until it passes. @throws the last error of the check when it does not pass in time */
 export async function retryUntilPass(check: () => Promise<void> | void, within = 15_000): Promise<void> {
-  const deadline = Date.now() + within;
+  const deadline = Date.now() + PATIENCE * within;
   for (;;) {
     try {
       return await check();

@@ -12,6 +12,7 @@ import {
   submit,
   type TransactionType,
 } from '#platform/solana/submission/index.ts';
+import { PATIENCE } from '../patience.ts';
 import type { TestChain } from './chain.ts';
 
 /** The arguments of all hook calls, in order. */
@@ -134,7 +135,7 @@ export async function runOnce(app: App, types: ReadonlyMap<string, TransactionTy
 
 /**
  * Calls `runOnce` until every subject has one of the states.
- * @throws after `withinMs`, with the other states
+ * @throws after PATIENCE times `withinMs`, with the other states
  */
 export async function runUntil(
   app: App,
@@ -144,13 +145,13 @@ export async function runUntil(
   withinMs = 15_000,
 ): Promise<void> {
   const types = new Map([[type.name, type]]);
-  const end = performance.now() + withinMs;
+  const end = performance.now() + PATIENCE * withinMs;
   for (;;) {
     await runOnce(app, types, subjects).catch(() => undefined);
     const now = await statesOf(app, subjects);
     if (subjects.every((subject) => until.includes(now.get(subject) ?? ''))) return;
     if (performance.now() > end)
-      throw new Error(`still ${JSON.stringify([...now].filter(([, state]) => !until.includes(state)))} after ${withinMs} ms`);
+      throw new Error(`still ${JSON.stringify([...now].filter(([, state]) => !until.includes(state)))} after ${PATIENCE * withinMs} ms`);
     await sleep(10);
   }
 }

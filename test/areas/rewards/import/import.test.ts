@@ -18,6 +18,7 @@ import {
   trigger,
 } from '#test/support/areas/epochs.ts';
 import { jsonOf } from '#test/support/http/json.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { send } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -261,7 +262,7 @@ test.each(['identity', 'gzip'])('an upload (%s) whose connection is cut stores n
     cut.on('error', () => resolve());
     cut.write(body.subarray(0, body.length / 2), () => cut.destroy());
   });
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + PATIENCE * 5_000;
   let response = await gzipped(text);
   while (response.status === 503 && performance.now() < deadline) response = await gzipped(text);
   expect(response.status).toBe(201);

@@ -6,6 +6,7 @@ import type { FaultRule } from '#dev/localnet/control/commands.ts';
 import type { App } from '#platform/app.ts';
 import { pollPending, signAndSend } from '#platform/solana/submission/index.ts';
 import { sql } from '#test/support/areas/boards.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import {
   accountOf,
   claimAsStranger,
@@ -59,7 +60,7 @@ async function turn(app: App): Promise<void> {
 /** Runs turns until a condition holds. After the kill, uses an application that is not killed. @returns whether it was killed */
 async function workUntil(isDone: () => Promise<boolean>, process?: KillableApp, at = Number.POSITIVE_INFINITY): Promise<boolean> {
   let killed = process === undefined;
-  const end = performance.now() + 20_000;
+  const end = performance.now() + PATIENCE * 20_000;
   while (performance.now() < end) {
     try {
       await turn(killed || process === undefined ? t.app : process.app);

@@ -8,6 +8,7 @@ import { pollPending, signAndSend } from '#platform/solana/submission/index.ts';
 import { associatedTokenAddress, decodeTokenAccount } from '#platform/solana/tokens.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { adminOf } from '#test/support/http/client.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { accountOf, insertComputedEpoch, type RewardsTest, startRewardsTest } from '#test/support/solana/claims.ts';
 import { Killed, killableApp } from '#test/support/solana/submission.ts';
 import { createWallet } from '#test/support/wallet.ts';
@@ -39,7 +40,7 @@ async function turn(app: App): Promise<void> {
 async function workUntil(isDone: () => Promise<boolean>, at: number, when: 'before' | 'after'): Promise<boolean> {
   const worker = killableApp(t.app, at, when);
   let killed = false;
-  for (const end = performance.now() + 20_000; performance.now() < end; await sleep(20)) {
+  for (const end = performance.now() + PATIENCE * 20_000; performance.now() < end; await sleep(20)) {
     try {
       await turn(killed ? t.app : worker.app);
     } catch (error) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { signAndSend } from '#platform/solana/submission/index.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { attemptsOf, GUARDED_LAMPORTS, guardedLamports, guardedType, runWithFurther, wrongOutflows } from '#test/support/solana/guarded.ts';
 import { killableApp, statesOf, submitPayments } from '#test/support/solana/submission.ts';
@@ -59,7 +60,7 @@ test('a transaction with several live attempts takes effect once when workers ar
   await chain.control.fault({ kind: 'late', slots: 12, probability: 0.4, seed: 3, methods: ['sendTransaction'] });
   await chain.control.fault({ kind: 'loseReply', probability: 0.2, seed: 4 });
 
-  const end = performance.now() + 150_000;
+  const end = performance.now() + PATIENCE * 150_000;
   const isOpen = async () => {
     const states = await statesOf(t.app, subjects);
     const { open } = (

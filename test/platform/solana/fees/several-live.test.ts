@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { outflowLeft, type TransactionType } from '#platform/solana/submission/index.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { PATIENCE } from '#test/support/patience.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { attemptsOf, GUARDED_LAMPORTS, guardedLamports, guardedType, runWithFurther, wrongOutflows } from '#test/support/solana/guarded.ts';
 import { newPayment, statesOf, submitPayments, transferType } from '#test/support/solana/submission.ts';
@@ -32,7 +33,7 @@ const live = async (subject: string) => (await attemptsOf(t.app, subject)).filte
 /** Runs workers while `isGoing` returns true, one slot per turn. Makes postponed further attempts due at once. */
 async function runWhile(type: TransactionType, subject: string, isGoing: () => Promise<boolean>): Promise<void> {
   const types = new Map([[type.name, type]]);
-  const end = performance.now() + 30_000;
+  const end = performance.now() + PATIENCE * 30_000;
   while (await isGoing()) {
     if (performance.now() > end) throw new Error(`still ${JSON.stringify(await attemptsOf(t.app, subject))}`);
     await t.app.tx((tx) => tx.query({ text: `update chain_transactions set next_at = app_now() where subject = $1 and state = 'live'` }, [subject]));
