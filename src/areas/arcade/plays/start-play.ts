@@ -15,7 +15,7 @@ const starter = perApp((app) => batching<PendingPlay>((batch) => startBatch(app,
 
 async function startBatch(app: App, batch: readonly PendingPlay[]): Promise<void> {
   try {
-    const outcomes = await app.tx((tx) => startPlays(tx, batch), { readsFirst: true });
+    const outcomes = await app.tx((tx) => startPlays(tx, batch, tx.last), { readsFirst: true });
     for (const [i, pending] of batch.entries()) pending.outcome = outcomes[i] ?? null;
   } catch (error) {
     if (batch.length === 1 || isUnavailable(error)) throw error;

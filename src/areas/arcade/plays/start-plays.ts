@@ -87,9 +87,14 @@ const selectEnded = statement<{ wallet: string; gameId: string; ended: string }>
 /**
  * Starts plays, each with its own outcome. Adds the plays in regular mode to the counters of their games. A lock per wallet serializes the requests of
  * a wallet across all processes, so that the limits of unfinished plays are exact.
+ * @param write function that runs the statements which insert the plays; `tx.last` also commits them in the same round trip
  * @returns for each request, in the order of the requests: the play, or the error 429 when the wallet has too many plays without a score
  */
-export async function startPlays(tx: Tx, requests: readonly PlayRequest[]): Promise<(StartedPlay | HttpError)[]> {
+export async function startPlays(
+  tx: Tx,
+  requests: readonly PlayRequest[],
+  write: Tx['last'] = (start) => start(),
+): Promise<(StartedPlay | HttpError)[]> {
   const byWallet = Map.groupBy(requests, ({ wallet }) => wallet);
   const wallets = [...byWallet.keys()];
   const numbers = [...byWallet.values()].map((ofWallet) => ofWallet.length);
@@ -110,7 +115,7 @@ export async function startPlays(tx: Tx, requests: readonly PlayRequest[]): Prom
     return { ...request, playId: newId(), seed };
   });
   const started = outcomes.flatMap((outcome) => ('playId' in outcome ? [outcome] : []));
-  const { startedAt, ended } = await insert(tx, started);
+  const { startedAt, ended } = started.length === 0 ? NONE : await write(() => insert(tx, started));
   return outcomes.map((outcome) => {
     if (!('playId' in outcome)) return outcome;
     const { playId, seed } = outcome;
@@ -124,6 +129,9 @@ interface NewPlay extends PlayRequest {
   readonly seed: Buffer | null;
 }
 
+/** The result of `insert` for no plays. */
+const NONE = { startedAt: '', ended: new Map<string, string[]>() };
+
 const keyOf = ({ wallet, game }: PlayRequest) => `${game.id} ${wallet}`;
 
 /**
@@ -131,7 +139,6 @@ const keyOf = ({ wallet, game }: PlayRequest) => `${game.id} ${wallet}`;
  * @returns the time at which they started, and the plays that the plays of each wallet and game ended. Each new play ends at most one play.
  */
 async function insert(tx: Tx, plays: readonly NewPlay[]): Promise<{ startedAt: string; ended: ReadonlyMap<string, string[]> }> {
-  if (plays.length === 0) return { startedAt: '', ended: new Map() };
   const beating = [
     ...Map.groupBy(
       plays.filter(({ game }) => game.verification === 'heartbeat'),
@@ -144,6 +151,7 @@ async function insert(tx: Tx, plays: readonly NewPlay[]): Promise<{ startedAt: s
     appendActivities(
       tx,
       plays.map(({ playId, wallet, game }) => ({ kind: 'play', sourceId: playId, wallet, gameId: game.id, amount: 0 })),
+      { areNew: true },
     ),
     storeSeeds(tx, plays),
     beating.length === 0

@@ -12,10 +12,10 @@ import { limitUnverifiedScores } from './unverified-limit.ts';
 const COMMIT_TIMEOUT_MS = 5_000;
 /**
  * Maximum submissions per job, maximum bytes of the replays of a job, and maximum concurrent jobs. While jobs run, new submissions wait for the next job, so
- * under load the jobs are large. The maximum size splits the submissions of 128 clients into two jobs, so that PostgreSQL, Redis and the two processes
- * work at the same time. In one job, they would wait for each other.
+ * under load the jobs are large. Several jobs at a time keep both cores busy: while PostgreSQL writes one of them, this process collects the next. Each job
+ * has a fixed cost, so a further job starts only when it is large.
  */
-const BATCHES = { maxSize: 96, maxBytes: 524_288, maxConcurrent: 3, minConcurrentSize: 24, lingerMs: 3 };
+const BATCHES = { maxSize: 128, maxBytes: 524_288, maxConcurrent: 3, minConcurrentSize: 40, lingerMs: 2 };
 /** Time after which a job no longer counts as concurrent, ms, so that a worker that died does not delay the next jobs. */
 const MAX_IN_FLIGHT_MS = 250;
 
