@@ -22,9 +22,6 @@ const checkout = join(import.meta.dirname, '../..');
  */
 const MAX_FILES_RERUN = 24;
 
-/** Concurrent long test files. Most of them start several processes, so five of them would slow each other down until they time out. */
-const LONG_TEST_WORKERS = '3';
-
 /** With `--all`, tests with random disasters and seeds repeat them more often. */
 const MORE_REPETITIONS = { CHAOS_ROUNDS: '3', MODEL_SEEDS: '6' };
 
@@ -145,7 +142,7 @@ function selections({ paths, all }: TestOptions): string[][] {
   const byPath = (some: readonly string[]) => ['--runTestsByPath', ...some];
   if (paths.length > 0) return [normal, long].filter((some) => some.length > 0).map(byPath);
   const pattern = LONG.source;
-  return [['--testPathIgnorePatterns', pattern], ...(long.length > 0 ? [['--maxWorkers', LONG_TEST_WORKERS, '--testPathPatterns', pattern]] : [])];
+  return [['--testPathIgnorePatterns', pattern], ...(long.length > 0 ? [['--testPathPatterns', pattern]] : [])];
 }
 
 /** Runs tests. In a whole run, files with failed tests run a second time. */

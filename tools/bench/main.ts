@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { COMPARED_RUNS, compare, isPeer, type RunBenchmark } from './support/compare.ts';
 import { type Figure, table } from './support/report.ts';
+import { GO, PASS, Turns } from './support/turns.ts';
 
 /** Approximate duration of each benchmark on two cores, minutes. Each benchmark runs in its own process. */
 const MINUTES: Readonly<Record<string, number>> = {
@@ -42,13 +43,32 @@ if (unknown.length > 0 || (first === 'compare' && (ref === undefined || requeste
 const minutes = Math.ceil(names.reduce((sum, name) => sum + (MINUTES[name] ?? 0), 0)) * (ref === undefined ? 1 : 2 * COMPARED_RUNS);
 console.log(`${names.join(', ')}: about ${minutes} min on two cores, on an otherwise idle machine`);
 
-/** Runs a benchmark in a process of its own. Sets the exit code of this process when the benchmark fails. */
-const run: RunBenchmark = async (name, env = {}) => {
+/** Runs a benchmark in a process of its own when it has the turn. Sets the exit code of this process when the benchmark fails. */
+const run: RunBenchmark = async (name, { env = {}, turns = new Turns(), label } = {}) => {
   const figures: Figure[] = [];
+  let hasTurn = false;
+  const takeTurn = async () => {
+    await turns.take();
+    hasTurn = true;
+    if (label !== undefined) console.log(`turn of ${label}`);
+  };
+  const passTurn = () => {
+    hasTurn = false;
+    turns.pass();
+  };
+  await takeTurn();
   const program = join(import.meta.dirname, env.PEER_URL === undefined ? '' : 'peers', `${name}.ts`);
   const child = fork(program, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env: { ...process.env, ...env } });
-  child.on('message', (figure: Figure) => void figures.push(figure));
+  child.on('message', async (message: Figure | typeof PASS) => {
+    if (message !== PASS) return void figures.push(message);
+    passTurn();
+    await takeTurn();
+    // A process that ended while it waited needs no turn.
+    if (child.connected) child.send(GO);
+    else passTurn();
+  });
   const [code, signal] = await once(child, 'close');
+  if (hasTurn) passTurn();
   if (code === 0) return figures;
   process.exitCode = 1;
   return [

@@ -4,7 +4,8 @@ import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
 import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, reportCpu } from './support/cpu.ts';
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
-import { SCORE_CONNECTIONS } from './support/score-connections.ts';
+import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from './support/score-connections.ts';
+import { inTurns } from './support/turns.ts';
 import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
@@ -17,8 +18,6 @@ import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signed
 /** Limits by number of connections. */
 const TARGETS: Readonly<Record<number, { perSec: number; p99: number }>> = { 32: { perSec: 2_000, p99: 60 }, 128: { perSec: 4_000, p99: 120 } };
 const PAIRS = { connections: 128, perSec: 2_000 };
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
-const WARMUP_SECONDS = 3;
 /** Wallets that send all requests, except those of the measurement with many wallets. */
 const WALLETS = 5_000;
 /** Wallets that each send one score, more than a minute after their last score. A load that runs out of wallets ends early. */
@@ -130,12 +129,16 @@ try {
   isWarmUp = false;
   let cachedPerSec = Number.NaN;
   for (const connections of SCORE_CONNECTIONS) {
-    const result = await loadScores(await signInAgain(wallets), each, connections, SECONDS, WARMUP_SECONDS);
-    reportLoad(`scores, ${connections} connections`, result, TARGETS[connections]);
-    if (connections === MANY.connections) cachedPerSec = result.perSec;
+    await inTurns(async () => {
+      const result = await loadScores(await signInAgain(wallets), each, connections, SECONDS, WARMUP_SECONDS);
+      reportLoad(`scores, ${connections} connections`, result, TARGETS[connections]);
+      if (connections === MANY.connections) cachedPerSec = result.perSec;
+    });
   }
-  const pairs = await loadPairs(await signInAgain(wallets));
-  reportLoad(`play and its score, ${PAIRS.connections} connections`, { ...pairs, perSec: Math.round(pairs.perSec / 2) }, PAIRS);
+  await inTurns(async () => {
+    const pairs = await loadPairs(await signInAgain(wallets));
+    reportLoad(`play and its score, ${PAIRS.connections} connections`, { ...pairs, perSec: Math.round(pairs.perSec / 2) }, PAIRS);
+  });
   await sleep(Math.max(0, usedAt + MANY.unusedMs - performance.now()));
   const single = await loadScores(many, 1, MANY.connections, Math.min(SECONDS, MANY.wallets / 8_000), 1);
   reportLoad(`scores, ${MANY.connections} connections, ${MANY.wallets} wallets`, single);

@@ -88,7 +88,7 @@ test('a cluster that is killed while transactions land has every transaction tha
   const localnet = await start(newFolder());
   const connection = connect(localnet.url);
   const payer = keyOf(localnet.env, 'FEE_PAYER_KEY');
-  const { blockhash } = await connection.getLatestBlockhash();
+  const { blockhash, lastValidBlockHeight } = await connection.getLatestBlockhash();
   const raws = Array.from({ length: 60 }, (_, i) =>
     signed([transfer(payer, Keypair.generate().publicKey, 1_000_000 + i)], [payer], blockhash).serialize(),
   );
@@ -96,7 +96,9 @@ test('a cluster that is killed while transactions land has every transaction tha
   let killed: Promise<void> | undefined;
   const send = async (raw: Buffer) => {
     const signature = await connection.sendRawTransaction(raw, { skipPreflight: true });
-    while (killed === undefined && !(await connection.getSignatureStatus(signature)).value);
+    while (killed === undefined && !(await connection.getSignatureStatus(signature)).value) {
+      if ((await connection.getBlockHeight()) > lastValidBlockHeight) throw new Error('a transaction expired before it landed');
+    }
     if (killed !== undefined) return;
     known.push(signature);
     if (known.length === 20) killed = localnet.kill();

@@ -3,43 +3,65 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Figure } from './report.ts';
+import { Turns } from './turns.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
 /** Runs of each benchmark on each of the two releases. */
 export const COMPARED_RUNS = Number(process.env.BENCH_RUNS ?? 3);
 
-/** Runs a benchmark, or the benchmark of a peer with the same name. @param env variables of its process, besides those of this process */
-export type RunBenchmark = (name: string, env?: Readonly<Record<string, string>>) => Promise<Figure[]>;
+/** Turns of each measurement in one run. Each turn is a value of its own. */
+const TURNS_PER_RUN = '4';
+
+/** How a benchmark runs in a comparison. */
+export interface RunOptions {
+  /** Variables of its process, besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The turns of the processes that run at the same time. */
+  readonly turns?: Turns;
+  /** Name of the side in the output. */
+  readonly label?: string;
+}
+
+/** Runs a benchmark, or the benchmark of a peer with the same name. */
+export type RunBenchmark = (name: string, options?: RunOptions) => Promise<Figure[]>;
 
 /** Returns whether the other side of a comparison is the address of another server. */
 export const isPeer = (other: string): boolean => /^https?:\/\//.test(other);
 
 /**
  * Compares this checkout with another commit, or with another server. Runs the benchmarks of this checkout on both in turn, so that slow and fast minutes of the machine
- * affect both.
+ * affect both: a benchmark that takes turns measures both sides every few seconds, and each other benchmark runs on one side after the other.
  * @param other the other commit, as Git names it; or the URL of the other server
  * @returns the medians of this checkout, each compared with the median of the other side
  */
 export async function compare(other: string, names: readonly string[], run: RunBenchmark): Promise<Figure[]> {
-  if (isPeer(other)) return await alternate(new URL(other).host, names, { own: run, other: (name) => run(name, { PEER_URL: other }) });
+  if (isPeer(other)) return await alternate(new URL(other).host, { PEER_URL: other }, names, run);
   const folder = mkdtempSync(join(tmpdir(), 'coinop-compare-'));
   try {
-    return await alternate(checkOut(other, folder), names, { own: run, other: (name) => run(name, { SYSTEM_CHECKOUT: folder }) });
+    return await alternate(checkOut(other, folder), { SYSTEM_CHECKOUT: folder }, names, run);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Runs benchmarks on both sides in turn. @param label name of the other side in the output */
-async function alternate(label: string, names: readonly string[], sides: { own: RunBenchmark; other: RunBenchmark }): Promise<Figure[]> {
+/**
+ * Runs benchmarks on both sides in turn.
+ * @param label name of the other side in the output
+ * @param env variables that select the other side
+ */
+async function alternate(label: string, env: Readonly<Record<string, string>>, names: readonly string[], run: RunBenchmark): Promise<Figure[]> {
   const [own, other]: [Figure[], Figure[]] = [[], []];
+  const [turns, common] = [new Turns(), { BENCH_TURNS: TURNS_PER_RUN, ...process.env }];
   for (let i = 1; i <= COMPARED_RUNS; i++) {
     for (const name of names) {
-      console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, ${label}`);
-      other.push(...(await sides.other(name)));
-      console.log(`run ${i} of ${COMPARED_RUNS}: ${name}, this checkout`);
-      own.push(...(await sides.own(name)));
+      console.log(`run ${i} of ${COMPARED_RUNS}: ${name}`);
+      const [theirs, mine] = await Promise.all([
+        run(name, { turns, label, env: { ...common, ...env } }),
+        run(name, { turns, label: 'this checkout', env: common }),
+      ]);
+      other.push(...theirs);
+      own.push(...mine);
     }
   }
   return compared(own, other, label);

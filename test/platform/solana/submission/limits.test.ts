@@ -67,7 +67,7 @@ async function failOnce(type: TransactionType, subject: string): Promise<void> {
   const types = new Map([[type.name, type]]);
   await running.app.tx((tx) => tx.query(makeDue, [subject]));
   const before = (await nextOf(subject))?.refusals ?? 0;
-  const late = await chain.control.fault({ kind: 'late', slots: 20, methods: ['sendTransaction'] });
+  const late = await chain.control.fault({ kind: 'late', slots: 100, methods: ['sendTransaction'] });
   // A simulation that reads an older slot fails and is repeated.
   while ((await nextOf(subject))?.state === 'queued') await runOnce(running.app, types, [subject]);
   await setTreasury(1_000_000);
