@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { COMPARED_RUNS, compare, isPeer, type RunBenchmark } from './support/compare.ts';
+import { COMPARED_RUNS, compare, isPeer, type RunBenchmark } from './comparison/compare.ts';
+import { GO, PASS, Turns } from './comparison/turns.ts';
 import { type Figure, table } from './support/report.ts';
-import { GO, PASS, Turns } from './support/turns.ts';
 
 /** Approximate duration of each benchmark on two cores, minutes. Each benchmark runs in its own process. */
 const MINUTES: Readonly<Record<string, number>> = {

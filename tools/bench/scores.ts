@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
+import { inTurns } from './comparison/turns.ts';
 import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, reportCpu } from './support/cpu.ts';
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
 import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from './support/score-connections.ts';
-import { inTurns } from './support/turns.ts';
 import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**

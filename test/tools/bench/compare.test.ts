@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { compared, median } from '#tools/bench/support/compare.ts';
+import { compared, median } from '#tools/bench/comparison/compare.ts';
 import type { Figure } from '#tools/bench/support/report.ts';
 
 const figure = (what: string, value: number, text = `${value}/s`): Figure => ({ bench: 'scores', what, figure: text, value, against: '', ratio: '' });

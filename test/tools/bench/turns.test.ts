@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Turns } from '#tools/bench/support/turns.ts';
+import { Turns } from '#tools/bench/comparison/turns.ts';
 
 /** Takes a turn `count` times, and writes the name of the side each time. */
 async function side(turns: Turns, name: string, count: number, log: string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { TURNS } from './turns.ts';
+import { TURNS } from '../comparison/turns.ts';
 
 /** The numbers of connections at which the benchmark `scores` measures. A peer is measured with the same numbers. */
 export const SCORE_CONNECTIONS = [32, 128, 256] as const;

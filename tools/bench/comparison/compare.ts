@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Figure } from './report.ts';
+import type { Figure } from '../support/report.ts';
 import { Turns } from './turns.ts';
 
 const root = join(import.meta.dirname, '../../..');
