@@ -81,7 +81,8 @@ function checkOut(ref: string, folder: string): string {
 
 /**
  * Returns one row per value that both sides have: the median of this checkout, the median and the spread (least and greatest value) of both, and the
- * ratio of the medians.
+ * ratio. Both sides measured in turn, so the ratio is the median of the ratios of the measurements that followed each other. If one side has more
+ * measurements, for example because the other one failed, it is the ratio of the medians.
  * @param label name of the other side
  */
 export function compared(own: readonly Figure[], other: readonly Figure[], label: string): Figure[] {
@@ -96,9 +97,19 @@ export function compared(own: readonly Figure[], other: readonly Figure[], label
     const row = { bench, what, figure: `${shown(median(mine))}${unit} (${spread(mine)})`, value: median(mine) };
     if (theirs.length === 0) return [{ ...row, against: `not in ${label}`, ratio: '' }];
     return [
-      { ...row, against: `${label}: ${shown(median(theirs))}${unit} (${spread(theirs)})`, ratio: `${(median(mine) / median(theirs)).toFixed(2)}×` },
+      {
+        ...row,
+        against: `${label}: ${shown(median(theirs))}${unit} (${spread(theirs)})`,
+        ratio: `${ratioOf(figures, others.get(key) ?? []).toFixed(2)}×`,
+      },
     ];
   });
+}
+
+function ratioOf(own: readonly Figure[], other: readonly Figure[]): number {
+  if (own.length !== other.length) return median(valuesOf(own)) / median(valuesOf(other));
+  const ratios = own.map(({ value }, i) => value / (other[i]?.value ?? Number.NaN));
+  return median(ratios.filter((ratio) => !Number.isNaN(ratio)).sort((a, b) => a - b));
 }
 
 const valuesOf = (figures: readonly Figure[]): number[] =>
