@@ -5,7 +5,7 @@ import { inTurns } from './comparison/turns.ts';
 import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, reportCpu } from './support/cpu.ts';
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
-import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from './support/score-connections.ts';
+import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from './support/score-loads.ts';
 import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**

@@ -15,7 +15,7 @@ const TURNS_PER_RUN = '4';
 
 /** How a benchmark runs in a comparison. */
 export interface RunOptions {
-  /** Variables of its process, besides those of this process. */
+  /** Environment variables that the process of the benchmark gets in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** The turns of the processes that run at the same time. */
   readonly turns?: Turns;
@@ -48,7 +48,7 @@ export async function compare(other: string, names: readonly string[], run: RunB
 /**
  * Runs benchmarks on both sides in turn.
  * @param label name of the other side in the output
- * @param env variables that select the other side
+ * @param env environment variables that select the other side
  */
 async function alternate(label: string, env: Readonly<Record<string, string>>, names: readonly string[], run: RunBenchmark): Promise<Figure[]> {
   const [own, other]: [Figure[], Figure[]] = [[], []];
@@ -106,6 +106,7 @@ export function compared(own: readonly Figure[], other: readonly Figure[], label
   });
 }
 
+/** Returns the ratio of two lists of values, as `compared` describes it. */
 function ratioOf(own: readonly Figure[], other: readonly Figure[]): number {
   if (own.length !== other.length) return median(valuesOf(own)) / median(valuesOf(other));
   const ratios = own.map(({ value }, i) => value / (other[i]?.value ?? Number.NaN));

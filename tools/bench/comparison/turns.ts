@@ -1,22 +1,28 @@
 import { once } from 'node:events';
 
-/** Messages of a benchmark process and of the process that started it. */
+/** Message of a benchmark process that passes its turn to the other side. */
 export const PASS = 'pass';
+/** Message to a benchmark process that has the turn again. */
 export const GO = 'go';
 
 /** How often a comparison repeats each measurement that takes turns; 1 outside a comparison. */
 export const TURNS = Number(process.env.BENCH_TURNS ?? 1);
 
+/** Aborted when the process that started this one has ended. */
+const alone = new AbortController();
+process.once('disconnect', () => alone.abort());
+
 /**
- * Repeats a measurement `TURNS` times. Passes the turn after each time, so that the benchmark process of the other side of the comparison measures next. The speed
- * of a shared machine changes within minutes, and both sides then meet the same speeds.
+ * Repeats a measurement `TURNS` times. Passes the turn after each time, so that the other side of the comparison measures next. The speed of a shared machine
+ * changes within minutes, and both sides then meet the same speeds.
+ * @throws AbortError when the process of the comparison ends meanwhile, so that the caller stops its system
  */
 export async function inTurns(measure: () => Promise<void>): Promise<void> {
   for (let i = 0; i < TURNS; i++) {
     await measure();
     if (TURNS === 1 || !process.send) continue;
     process.send(PASS);
-    await once(process, 'message');
+    await once(process, 'message', { signal: alone.signal });
   }
 }
 

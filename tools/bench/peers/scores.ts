@@ -1,7 +1,7 @@
 import { inTurns } from '../comparison/turns.ts';
 import { load } from '../support/load.ts';
 import { reportLoad } from '../support/report.ts';
-import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from '../support/score-connections.ts';
+import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from '../support/score-loads.ts';
 import { readPeerRequest } from './peer-request.ts';
 
 /** Measures how many scores per second another server at PEER_URL accepts, with the connections and the duration of the benchmark `scores`. */
