@@ -4,7 +4,7 @@ import { DUE_BATTLES } from '#areas/battles';
 import { WATCHED_BURNS } from '#areas/burns';
 import { DUE_ROUNDS, DUE_SCHEDULE, DUE_TICKETS, WATCHED_PAYMENTS } from '#areas/lottery';
 import { PENDING_PLANS } from '#areas/payouts';
-import { OPEN_ACTIVITIES } from '#areas/points';
+import { MARKED_REFRESHES, OPEN_ACTIVITIES } from '#areas/points';
 import { ANNOUNCED_QUESTS, DUE_QUEST_CHECKS, QUESTS } from '#areas/quests';
 import { DUE_SEARCHES, FOLLOWED_EPOCHS } from '#areas/rewards';
 import { jobs } from '#jobs/index.ts';
@@ -22,6 +22,7 @@ const LOOK_MS = 500;
  */
 const DUE = {
   consumeActivities: OPEN_ACTIVITIES,
+  refreshBoards: MARKED_REFRESHES,
   completeQuests: DUE_QUEST_CHECKS,
   advanceBattles: DUE_BATTLES,
   beginScheduled: `select 1 where exists (${DUE_THEMES}) or exists (${DUE_EVENTS})`,

@@ -1,4 +1,4 @@
-import { observeScores, processScores, type ReplayEvidence, runReplays } from '#areas/arcade';
+import { encodeOutcome, observeScores, processScores, type ReplayEvidence, runReplays } from '#areas/arcade';
 import { admitScores } from '#areas/battles';
 import type { recordScores as job, Submission } from '#jobs/scores.ts';
 import { batching } from '#lib/concurrency/batching.ts';
@@ -36,7 +36,10 @@ async function recordAndReply(app: App, batch: readonly PendingScore[]): Promise
   const replies = outcomes.map((outcome, i) => ({ channel: batch[i]?.channel ?? '', ...outcome }));
   observeScores(outcomes.map(({ outcome }) => (outcome.status === 200 ? outcome.receipt.status : String(outcome.status))));
   const byChannel = Map.groupBy(replies, (reply) => reply.channel);
-  await answer(app.redis, new Map([...byChannel].map(([channel, of]) => [channel, of.map(({ id, outcome }) => ({ id, outcome }))])));
+  await answer(
+    app.redis,
+    new Map([...byChannel].map(([channel, of]) => [channel, of.map(({ id, outcome }) => ({ id, outcome: encodeOutcome(outcome) }))])),
+  );
 }
 
 /**

@@ -28,6 +28,7 @@ export { banWallet, finishBan, sweepUnfinishedBans, unbanWallet } from './scores
 export { processScores } from './scores/batch.ts';
 export { type BestScore, type Days, readBestScores } from './scores/best-scores.ts';
 export { readVisibleScore } from './scores/own-scores.ts';
+export { encodeOutcome } from './scores/schemas.ts';
 export { seedArcade } from './seeds.ts';
 export { MAX_THEME_BYTES, mergeTheme, readTheme, type Theme } from './theme.ts';
 export { type ExpectedVersions, expectedVersions, versionTag } from './versions.ts';

@@ -6,7 +6,7 @@ export { applyToBoard, boardKeys } from './boards/boards.ts';
 export { rankChanges, readPlaces } from './boards/changes.ts';
 export { type PageRequest, readPage, readRank } from './boards/reader.ts';
 export { detectLostBoards, rebuildBoard } from './boards/rebuild.ts';
-export { refreshBoards } from './boards/refresh.ts';
+export { MARKED_REFRESHES, refreshBoards } from './boards/refresh.ts';
 export { isBoardComplete, type RankedLine } from './boards/scripts.ts';
 export { readSummary } from './boards/summary.ts';
 export { closeEndedPeriods } from './closing.ts';
@@ -52,5 +52,6 @@ export {
   resetBest,
   type StandingRow,
   scheduleRefresh,
+  type Total,
 } from './standings.ts';
 export { readPointTotals } from './totals.ts';

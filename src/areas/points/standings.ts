@@ -132,18 +132,24 @@ export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { boar
   return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
 }
 
-const selectTotals = statement<{ board: string; mode: Mode; wallet: string; total: number }>(
+const selectTotals = statement<Total>(
   'select_totals',
-  `select s.* from unnest($1::text[], $2::text[]) as k(board, wallet), unnest(array['regular', 'beta']) as m(mode), lateral (
-     select board, mode, wallet, total::float8 as total from standings s where s.board = k.board and s.mode = m.mode and s.wallet = k.wallet offset 0) s`,
+  `select s.* from unnest($2::text[], $3::text[]) as k(board, wallet), lateral (
+     select board, mode, wallet, total::float8 as total from standings s where s.board = k.board and s.mode = $1 and s.wallet = k.wallet offset 0) s`,
 );
 
-/** Reads the all-time totals of wallets on boards, in both modes. */
-export async function readTotals(
-  tx: Tx,
-  keys: readonly { board: string; wallet: string }[],
-): Promise<{ board: string; mode: Mode; wallet: string; total: number }[]> {
-  return await tx.query(selectTotals, [keys.map((k) => k.board), keys.map((k) => k.wallet)]);
+/** The all-time total of a wallet on a board, in one mode. */
+export interface Total {
+  readonly board: string;
+  readonly mode: Mode;
+  readonly wallet: string;
+  readonly total: number;
+}
+
+/** Reads the all-time totals of wallets on boards, in one mode. Skips keys without a row. */
+export async function readTotals(tx: Tx, mode: Mode, keys: readonly { board: string; wallet: string }[]): Promise<Total[]> {
+  if (keys.length === 0) return [];
+  return await tx.query(selectTotals, [mode, keys.map((k) => k.board), keys.map((k) => k.wallet)]);
 }
 
 const reset = statement<StandingRow>(

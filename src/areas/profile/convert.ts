@@ -65,8 +65,8 @@ interface RequestedConversion {
 
 /** Reads the points of a wallet by mode, and the regular points that a conversion of its beta points gives. */
 export async function readConversion(tx: Tx, { wallet, rate }: RequestedConversion): Promise<{ total: number; betaTotal: number; points: bigint }> {
-  const totals = await readTotals(tx, [{ board: 'global', wallet }]);
-  const [total = 0, betaTotal = 0] = (['regular', 'beta'] as const).map((mode) => totals.find((row) => row.mode === mode)?.total);
+  const totals = await Promise.all((['regular', 'beta'] as const).map((mode) => readTotals(tx, mode, [{ board: 'global', wallet }])));
+  const [total = 0, betaTotal = 0] = totals.map(([row]) => row?.total);
   return { total, betaTotal, points: betaTotal > 0 ? convertPoints(betaTotal, rate) : 0n };
 }
 

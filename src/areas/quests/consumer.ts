@@ -51,6 +51,8 @@ interface Candidate {
   readonly mode: Mode;
   readonly quest: Quest;
   readonly day: number;
+  /** Whether the batch has an action of the wallet on `day`, so that a streak includes the day. */
+  readonly isActive: boolean;
   readonly windowKey: string;
   /** Time at which an activity of the batch may have completed the quest, ms since 1970. */
   readonly at: number;
@@ -78,7 +80,8 @@ function findCandidates(
       for (const { wallet, mode, keys: walletKeys, activities } of wallets) {
         if (!keys.some((key) => walletKeys.has(key)) || !estimates.add(wallet, mode, activities)) continue;
         const at = activities.map((activity) => completionTime(quest, activity)).find((time) => time !== null);
-        if (at !== undefined) found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, mode, quest, day, windowKey, at, estimates });
+        const isActive = walletKeys.has('any');
+        if (at !== undefined) found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, mode, quest, day, isActive, windowKey, at, estimates });
       }
     }
   }
@@ -102,12 +105,12 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
   });
   if (uncompleted.length === 0) return [];
   const facts = await readFacts(tx, uncompleted, unrewarded);
-  return uncompleted.filter(({ wallet, quest, estimates }, i) => {
+  return uncompleted.filter(({ wallet, quest, day, isActive, estimates }, i) => {
     const known = facts[i];
     if (!known) return false;
     const isDone = isMet(quest.definition.requirement, known);
     if (isDone) estimates.delete(wallet);
-    else estimates.setFacts(wallet, known);
+    else estimates.setFacts(wallet, known, isActive ? day : null);
     return isDone;
   });
 }
@@ -146,6 +149,7 @@ async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Act
   const estimates = app.state(estimatesState);
   estimates.beginBatch(next?.batch ?? 0, unrewarded);
   estimates.forget(decided);
+  estimates.forgetLate(activities);
   const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities, inBeta), estimates), unrewarded);
   if (completed.length === 0) return reviewed;
   const holdings = await cachedHoldings(app, [...new Set(completed.map(({ wallet }) => wallet))]);

@@ -14,10 +14,11 @@ const requiredOf = (condition: Condition): number => {
   return condition.type === 'bestScore' ? condition.atLeast : Number.POSITIVE_INFINITY;
 };
 
-/** Estimates for one window of a quest: an upper bound of each wallet's progress, per condition. */
+/** Estimates for one window of a quest: an upper bound of each wallet's progress. */
 export class WindowEstimates {
   readonly #quest: Quest;
   readonly #conditions: readonly Condition[];
+  /** By wallet: the progress per condition; then the UTC day number of its streak, NaN when the wallet may extend the streak with each activity. */
   readonly #progress = new Map<string, number[]>();
 
   constructor(quest: Quest) {
@@ -38,28 +39,33 @@ export class WindowEstimates {
     const known = this.#progress.get(wallet);
     if (known === COMPLETED[mode]) return false;
     if (!known || known === COMPLETED.regular || known === COMPLETED.beta) return true;
-    for (const { kind, gameId, amount } of activities) {
+    const streakDay = known[this.#conditions.length];
+    for (const { kind, gameId, amount, day } of activities) {
       for (const [i, condition] of this.#conditions.entries()) {
         if (!isCounted(condition, kind, gameId ?? '')) continue;
         const have = known[i] ?? 0;
-        // Token amounts may exceed the range of a number, and a streak depends on the date. So the estimate treats these two conditions as reached
-        // (Infinity), and the caller reads the exact progress.
-        if (condition.type === 'burned' || condition.type === 'streak') known[i] = Number.POSITIVE_INFINITY;
+        // A condition that counts as reached (Infinity) makes the caller read the exact progress. Token amounts may exceed the range of a number. More
+        // activities of the same day do not extend a streak.
+        if (condition.type === 'burned') known[i] = Number.POSITIVE_INFINITY;
+        else if (condition.type === 'streak') known[i] = day === streakDay ? have : Number.POSITIVE_INFINITY;
         else known[i] = condition.type === 'bestScore' ? Math.max(have, Number(amount)) : have + 1;
       }
     }
     return isSatisfied(this.#quest.definition.requirement, (condition) => (known[this.#conditions.indexOf(condition)] ?? 0) >= requiredOf(condition));
   }
 
-  /** Sets the estimate of a wallet from the exact progress of this wallet. */
-  setFacts(wallet: string, facts: QuestFacts): void {
+  /**
+   * Sets the estimate of a wallet from the exact progress of this wallet.
+   * @param activeDay UTC day number for which the progress was read, if the wallet was active on this day, so that the streak includes the day; else null
+   */
+  setFacts(wallet: string, facts: QuestFacts, activeDay: number | null): void {
     const progress = this.#conditions.map((condition) => {
       const { have, need } = progressOf(condition, facts);
       // A follow is a state of the account, which may change without an activity. So the caller reads it each time the other conditions may be met.
       if (have >= need || condition.type === 'follow') return Number.POSITIVE_INFINITY;
       return typeof have === 'bigint' ? 0 : have;
     });
-    this.#progress.set(wallet, progress);
+    this.#progress.set(wallet, [...progress, activeDay ?? Number.NaN]);
   }
 
   /** Removes the estimate of a wallet, so that the exact progress is read next time. */
@@ -82,6 +88,8 @@ export class ProgressEstimates {
   readonly #windows = new Map<string, WindowEstimates>();
   #batchNumber = 0;
   #games = '';
+  /** Latest UTC day number of an activity of the batches so far. */
+  #latestDay = Number.NEGATIVE_INFINITY;
 
   /**
    * Prepares the estimates for a batch of activities. Must be called before each batch. Clears all estimates if another process consumed a batch
@@ -94,6 +102,15 @@ export class ProgressEstimates {
     if (batchNumber !== this.#batchNumber + 1 || games !== this.#games || size > MAX_ESTIMATES) this.#windows.clear();
     this.#batchNumber = batchNumber;
     this.#games = games;
+  }
+
+  /**
+   * Removes the estimates of wallets with late activities: those of an earlier day than other activities so far. A late activity may join two streaks, also
+   * the streak of a window that begins after its day.
+   */
+  forgetLate(activities: readonly ActivityEvent[]): void {
+    this.#latestDay = activities.reduce((latest, { day }) => Math.max(latest, day), this.#latestDay);
+    this.forget(activities.filter(({ day }) => day < this.#latestDay).map(({ wallet }) => wallet));
   }
 
   /** Removes the estimates of wallets in all quests, because their progress increased in a way that the estimates do not count. */

@@ -24,8 +24,8 @@ export interface OwnItem {
   readonly index: number;
   /** Time at which the outbox row was written, ISO 8601. */
   readonly at: string;
-  /** The payload that the streams of the wallet receive. */
-  readonly payload: object;
+  /** The payload that the streams of the wallet receive: the members of a JSON object, without its braces. */
+  readonly members: string;
 }
 
 /** The parsed payload of an outbox row of a batched type. */

@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 
 /**
  * Minimum interval between two ticks of all publishers together, ms. In a tick, a publisher publishes one group of outbox rows. The interval keeps
@@ -62,11 +63,12 @@ const assignNumbers = statement<{ publication: number }>(
    returning publication::float8 as publication`,
 );
 
+// `pg_column_size` returns the size of a large payload without reading the payload.
 const selectNumbered = statement<OutboxRow>(
   'outbox_numbered',
   `select publication::float8 as publication, type, wallet, payload, (extract(epoch from at) * 1000)::float8 as at
    from (
-     select *, sum(octet_length(payload::text)) over (order by publication) - octet_length(payload::text) as before
+     select *, sum(pg_column_size(payload)) over (order by publication) - pg_column_size(payload) as before
      from (select publication, type, wallet, payload, at from outbox where publication > $1 order by publication limit ${TICK_ROWS}) as next
    ) as sized
    where before < ${TICK_BYTES} order by publication`,
@@ -97,21 +99,29 @@ export async function lastPublication(db: Queryable): Promise<number> {
   return row?.publication ?? 0;
 }
 
+/** The rows of a tick. */
+export interface Tick {
+  /** The last publication number that was assigned. */
+  readonly last: number;
+  /** The rows whose publication number is above the last one in the Redis stream, in ascending order, at most as many as fit in one tick. */
+  readonly rows: readonly OutboxRow[];
+}
+
 /**
- * Starts the next tick: assigns publication numbers to rows without a number, in the order of their ids.
+ * Runs the next tick: assigns publication numbers to rows without a number, in the order of their ids, and reads the rows to publish. Commits `tx` with its
+ * last statements.
  * @param appended the last publication number in the Redis stream
- * @returns the last number assigned; null when another publisher is assigning numbers or the next tick is not due yet
+ * @returns null when another publisher is assigning numbers or the next tick is not due yet
  */
-export async function takeTick(tx: Queryable, appended: number): Promise<number | null> {
+export async function takeTick(tx: Tx, appended: number): Promise<Tick | null> {
   const [counter] = await tx.query(lockCounter);
   if (!counter || counter.waitMs > 0) return null;
   const room = Math.max(0, TICK_ROWS - Math.max(0, counter.publication - appended));
-  const [now] = await tx.query(assignNumbers, [counter.publication, room, appended]);
-  return now?.publication ?? null;
+  const [[now], rows] = await tx.last(() =>
+    Promise.all([tx.query(assignNumbers, [counter.publication, room, appended]), tx.query(selectNumbered, [appended])]),
+  );
+  return now ? { last: now.publication, rows } : null;
 }
-
-/** Returns the rows whose publication number is above `after`, in ascending order, at most as many as fit in one tick. */
-export const readNumbered = (db: Queryable, after: number): Promise<OutboxRow[]> => db.query(selectNumbered, [after]);
 
 /**
  * Deletes rows that were published more than an hour ago, oldest first, at most one batch. If Redis is later restored from a dump that lacks a

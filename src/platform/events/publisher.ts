@@ -1,7 +1,7 @@
 import type { App } from '#platform/app.ts';
 import { observePublished } from '#platform/observability/metrics/metrics.ts';
 import type { BatchedEvents, BatchedRow, Category } from './event.ts';
-import { lastPublication, type OutboxRow, readNumbered, readOutboxStatus, TICK_MS, takeTick } from './outbox.ts';
+import { lastPublication, type OutboxRow, readOutboxStatus, TICK_MS, type Tick, takeTick } from './outbox.ts';
 import { append, type Draft, eventStreamKey, readTail, startStream, type Tail } from './redis-stream.ts';
 
 /**
@@ -23,17 +23,16 @@ export async function publishTick(app: App, batched: BatchedEvents = app.events.
   }
   if (!unnumbered && tail.publication === publication) return null;
   if (waitMs > 0) return waitMs;
-  const last = await app.tx((tx) => takeTick(tx, tail.publication), { readsFirst: true });
+  const tick = await app.tx((tx) => takeTick(tx, tail.publication), { readsFirst: true });
   // Another publisher runs the tick. The jitter prevents both publishers from trying again at the same moment.
-  if (last === null) return TICK_MS * (1 + Math.random());
+  if (tick === null) return TICK_MS * (1 + Math.random());
   const takenAt = performance.now();
-  if (last > tail.publication) await publish(app, key, tail, last, batched);
+  if (tick.last > tail.publication) await publish(app, key, tail, tick, batched);
   return Math.max(0, TICK_MS - (performance.now() - takenAt));
 }
 
 /** Appends to the Redis stream the events that it does not contain yet. */
-async function publish(app: App, key: string, tail: Tail, last: number, batched: BatchedEvents): Promise<void> {
-  const rows = await readNumbered(app.db, tail.publication);
+async function publish(app: App, key: string, tail: Tail, { last, rows }: Tick, batched: BatchedEvents): Promise<void> {
   const next = rows[0]?.publication ?? last + 1;
   if (next !== tail.publication + 1) {
     // Redis was restored from an old dump, and the outbox no longer contains some of the rows that the dump lacks.

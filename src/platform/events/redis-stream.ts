@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '#config';
 import type { RedisClient } from '#platform/redis/connection.ts';
+import { script } from '#platform/redis/script.ts';
 
 /**
  * Returns the key of the Redis stream from which every API process serves `GET /events`. The stream is a copy of the outbox: when Redis loses it, the
@@ -61,21 +62,32 @@ export function follows(before: Position, entry: Position): boolean {
   return entry.publication === before.publication + 1 && entry.seq === 0;
 }
 
+/** Returns the position that the id of an entry names. */
+function positionOf(id: string): Position {
+  const [publication = Number.NaN, seq = Number.NaN] = id.split('-').map(Number);
+  return { publication, seq };
+}
+
 type Raw = readonly [id: string, fields: readonly string[]];
 
 export function decodeEntry([id, fields]: Raw): Entry {
-  const [publication = Number.NaN, seq = Number.NaN] = id.split('-').map(Number);
   const [, epoch = '', , , , type = '', , category = '', , wallet = '', , data = '', , own = ''] = fields;
-  return { id, publication, seq, epoch, type, category, wallet, data, own };
+  return { id, ...positionOf(id), epoch, type, category, wallet, data, own };
 }
+
+// Returns the id and the epoch only, because an entry may have some 100 KB of packed items.
+const tailOf = script<[] | [id: string, epoch: string]>(`
+local tail = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+return tail and { tail[1], tail[2][2] } or {}
+`);
 
 /** Returns the last entry of the stream; null when there is no stream. */
 export async function readTail(redis: RedisClient, key: string): Promise<Tail | null> {
-  const [last] = await redis.xrevrange(key, '+', '-', 'COUNT', 1);
-  return last ? decodeEntry(last) : null;
+  const [id, epoch] = await tailOf(redis, [key]);
+  return id === undefined || epoch === undefined ? null : { id, epoch, ...positionOf(id) };
 }
 
-const APPEND = `
+const appendAll = script<0 | 1>(`
 local tail = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if not tail or tail[1] ~= ARGV[1] then return 0 end
 local epoch, bytes = tail[2][2], tonumber(tail[2][4])
@@ -92,7 +104,7 @@ while length > 1 do
   redis.call('XTRIM', KEYS[1], 'MAXLEN', length)
 end
 return 1
-`;
+`);
 
 /**
  * Appends entries to the Redis stream, all or none.
@@ -101,16 +113,16 @@ return 1
  */
 export async function append(redis: RedisClient, key: string, tail: Tail, drafts: readonly Draft[]): Promise<boolean> {
   const args = drafts.flatMap((d) => [d.id, d.type, d.category, d.wallet, d.data, d.own]);
-  return (await redis.eval(APPEND, 1, key, tail.id, STREAM_ENTRIES, STREAM_BYTES, ...args)) === 1;
+  return (await appendAll(redis, [key], [tail.id, STREAM_ENTRIES, STREAM_BYTES, ...args])) === 1;
 }
 
-const BEGIN = `
+const begin = script<0 | 1>(`
 local tail = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if (tail and tail[1] or '') ~= ARGV[1] then return 0 end
 redis.call('UNLINK', KEYS[1])
 redis.call('XADD', KEYS[1], ARGV[2], 'e', ARGV[3], 'b', '0', 't', '${MARKER}', 'c', '', 'w', '', 'd', '', 'u', '')
 return 1
-`;
+`);
 
 /**
  * Replaces the Redis stream by an empty one with a new epoch, so that subscribers receive a reset. Does nothing when `tail` is not the last entry any
@@ -119,5 +131,5 @@ return 1
  * @param publication the number of the last event before the new stream
  */
 export async function startStream(redis: RedisClient, key: string, tail: Tail | null, publication: number): Promise<void> {
-  await redis.eval(BEGIN, 1, key, tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex'));
+  await begin(redis, [key], [tail?.id ?? '', `${publication}-2`, randomBytes(6).toString('hex')]);
 }

@@ -59,9 +59,9 @@ export function ownMessages(
 ): Map<string, Buffer[]> {
   const messages = new Map<string, Buffer[]>();
   const { type, category } = batched.own;
-  for (const { index, at, wallet, payload } of batched.unpack(item.own, wanted)) {
+  for (const { index, at, wallet, members } of batched.unpack(item.own, wanted)) {
     if (index <= after) continue;
-    const data = JSON.stringify({ type, category, at, ...payload });
+    const data = `${JSON.stringify({ type, category, at }).slice(0, -1)},${members}}`;
     const list = messages.get(wallet);
     const frame = message(formatId(epoch, item, index), type, data);
     if (list) list.push(frame);

@@ -9,6 +9,7 @@ import type { WebhookSource } from '#platform/webhooks/config.ts';
 import type { Delivery } from '#platform/webhooks/inbox.ts';
 import type { CachedBody } from './cached-body.ts';
 import type { ErrorStatus } from './error-statuses.ts';
+import type { JsonText } from './json-text.ts';
 
 /**
  * Authentication of a route.
@@ -96,7 +97,7 @@ export function reply<const Status extends number, Body>(status: Status, body: B
   return { status, body, ...(headers ? { headers } : {}) };
 }
 
-type JsonOf<Shape extends z.ZodType> = z.input<Shape> | CachedBody<z.input<Shape>>;
+type JsonOf<Shape extends z.ZodType> = z.input<Shape> | CachedBody<z.input<Shape>> | JsonText<z.input<Shape>>;
 type BodyOf<Shape> = Shape extends z.ZodType
   ? JsonOf<Shape>
   : Shape extends { readonly json: infer Json extends z.ZodType }

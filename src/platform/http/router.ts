@@ -15,6 +15,7 @@ import { CachedBody, encodeBody } from './cached-body.ts';
 import { applyETag } from './conditional.ts';
 import { checkIdempotencyKey, runOnce } from './idempotency.ts';
 import { inFlightOf, type Turn } from './in-flight.ts';
+import { JsonText } from './json-text.ts';
 import { readQuery } from './query.ts';
 import { type AnyRoute, type Call, credentialsOf, errorStatusesOf, isBytes, isStream, type Load, loadOf, type Reply } from './route.ts';
 import { describeIssue, validationError } from './validation-errors.ts';
@@ -245,7 +246,7 @@ async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply)
     }
   } else if (json) {
     const encode = (value: unknown) => encodeChecked(app, route, result.status, json, value);
-    const text = result.body instanceof CachedBody ? result.body.encode(json, encode).text : encode(result.body);
+    const text = textOf(app, json, result.body, encode);
     // The header is set without `ctx.type`, which would look up the MIME type for each response.
     ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
     ctx.body = text;
@@ -254,6 +255,16 @@ async function write(app: App, route: AnyRoute, ctx: Koa.Context, result: Reply)
       applyETag(ctx, etag, result.headers?.['Cache-Control'] ?? route.cache);
     }
   }
+}
+
+/**
+ * Returns the JSON of a response body.
+ * @param encode validates a value by the schema and returns its JSON
+ */
+function textOf(app: App, shape: z.ZodType, body: unknown, encode: (value: unknown) => string): string {
+  if (body instanceof CachedBody) return body.encode(shape, encode).text;
+  if (body instanceof JsonText) return app.config.production ? body.text : encode(body.parse());
+  return encode(body);
 }
 
 /** Validates a response value by its schema and returns its JSON. */

@@ -5,8 +5,9 @@ import type { RedisClient } from '#platform/redis/connection.ts';
 
 /** The outcome of one request. A worker sends it to the API process that received the request. */
 export interface Answer {
-  id: string;
-  outcome: unknown;
+  readonly id: string;
+  /** One line of text. The text is not encoded, so that its reader need not decode it. */
+  readonly outcome: string;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface Replies {
    * Waits for the outcome of the request `id`.
    * @throws 503 after the timeout. The worker may still do the work; if the client sends the same request again, it receives the outcome of that work
    */
-  wait(id: string, timeoutMs: number): Promise<unknown>;
+  wait(id: string, timeoutMs: number): Promise<string>;
   /** Ends the wait of one request with an error. The caller uses it when the job could not be enqueued. */
   reject(id: string, error: Error): void;
   close(): void;
@@ -32,7 +33,7 @@ export interface Replies {
  */
 export async function openReplies(subscriber: RedisClient, prefix: string): Promise<Replies> {
   const channel = `${prefix}:reply:${randomUUID()}`;
-  const waiters = new Map<string, { resolve: (outcome: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }>();
+  const waiters = new Map<string, { resolve: (outcome: string) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }>();
   const settle = (id: string) => {
     const waiter = waiters.get(id);
     if (waiter) {
@@ -42,8 +43,10 @@ export async function openReplies(subscriber: RedisClient, prefix: string): Prom
     return waiter;
   };
   subscriber.on('message', (_channel, text) => {
-    const answers: Answer[] = JSON.parse(text);
-    for (const answer of answers) settle(answer.id)?.resolve(answer.outcome);
+    for (const line of text.split('\n')) {
+      const end = line.indexOf(' ');
+      settle(line.slice(0, end))?.resolve(line.slice(end + 1));
+    }
   });
   // The subscription is not awaited: ioredis subscribes when Redis is reachable, and again after each reconnect.
   subscriber.subscribe(channel).catch(() => undefined);
@@ -68,6 +71,6 @@ export async function openReplies(subscriber: RedisClient, prefix: string): Prom
 /** Publishes outcomes to the API processes that wait for them, one message per process. */
 export async function answer(redis: RedisClient, byChannel: ReadonlyMap<string, readonly Answer[]>): Promise<void> {
   const pipeline = redis.pipeline();
-  for (const [channel, answers] of byChannel) pipeline.publish(channel, JSON.stringify(answers));
+  for (const [channel, answers] of byChannel) pipeline.publish(channel, answers.map(({ id, outcome }) => `${id} ${outcome}`).join('\n'));
   await pipeline.exec();
 }

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { BoardChange, RecordedScore } from '#areas/arcade/events.ts';
+import { type BoardChange, type RecordedScore, readRecordedLine, recordedLine } from '#areas/arcade/events.ts';
 import { scoreEvents, selectChanges } from '#areas/arcade/scores/broadcast.ts';
 import { recentPlaces } from '#areas/arcade/scores/recent-places.ts';
 import { applyToBoard, gameBoard, readPlaces, rebuildBoard } from '#areas/points';
 import { dayNumber } from '#lib/periods.ts';
+import type { OwnItem } from '#platform/events/event.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { createGame, loseBoards, scoreBest } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
@@ -22,10 +23,13 @@ const rebuild = async () => {
   for (const game of GAMES) await rebuildBoard(t.app, gameBoard(game));
 };
 const change = (wallet: string, score: number | null, gameId: string = GAMES[0]): BoardChange => ({ wallet, gameId, score });
-const recorded = (wallet: string, normalizedScore: number, gameId: string = GAMES[0]): RecordedScore => ({
-  ...{ wallet, gameId, scoreId: `${wallet} ${normalizedScore}`, status: 'accepted', normalizedScore, pointsAwarded: 2 * normalizedScore },
-  ...{ noPointsReason: null, leftToday: { game: 1, all: 2 }, personalBest: false },
-});
+const recorded = (wallet: string, normalizedScore: number, gameId: string = GAMES[0]): RecordedScore => {
+  const receipt = { scoreId: `${wallet}-${normalizedScore}`, status: 'accepted', normalizedScore, pointsAwarded: 2 * normalizedScore } as const;
+  const rest = { noPointsReason: null, leftToday: { game: 1, all: 2 }, personalBest: false };
+  return readRecordedLine(recordedLine(wallet, gameId, { ...receipt, ...rest }));
+};
+/** Returns the payload of an unpacked item. */
+const payloadOf = ({ members }: OwnItem): Record<string, unknown> => JSON.parse(`{${members}}`);
 const encode = (changes: BoardChange[], scores: RecordedScore[] = []) =>
   scoreEvents(t.app).encode([
     { at: AT, items: { scores: [], changes } },
@@ -58,8 +62,9 @@ test('recorded scores are returned to their own wallets with all fields and thei
     [second, (await readPlaces(t.app, gameBoard(GAMES[1]), [second]))[0]],
   ]);
   expect(places.get(first)).toMatchObject({ rank: 1, score: 95 });
-  expect(scoreEvents(t.app).unpack(own[1] ?? '', () => true)).toEqual(
-    scores.map(({ wallet, ...score }, i) => ({ wallet, index: i + 1, at: AT, payload: { ...score, rank: places.get(wallet) } })),
+  const unpacked = scoreEvents(t.app).unpack(own[1] ?? '', () => true);
+  expect(unpacked.map((item) => [item.wallet, item.index, item.at, payloadOf(item)])).toEqual(
+    scores.map(({ wallet, gameId, receipt }, i) => [wallet, i + 1, AT, { gameId, ...JSON.parse(`{${receipt}}`), rank: places.get(wallet) }]),
   );
   expect(
     scoreEvents(t.app)
@@ -84,7 +89,7 @@ test('the worker that recorded a score publishes the place of its reply without 
   expect(
     scoreEvents(t.app)
       .unpack(published.own[0] ?? '', () => true)
-      .map(({ payload }) => payload),
+      .map(payloadOf),
   ).toMatchObject([{ rank: place }, { rank: null }]);
   expect(read).toEqual([['published']]);
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type BoardChange, boardChanges, type RecordedScore, recordedScores } from '#areas/arcade/events.ts';
+import { type BoardChange, boardChanges, recordedLine, recordedScores } from '#areas/arcade/events.ts';
 import { type RankSource, scoreEvents, selectChanges } from '#areas/arcade/scores/broadcast.ts';
 import { statement } from '#platform/db/sql.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
@@ -40,25 +40,22 @@ afterAll(async () => {
 
 const GAME = 'star-raiders';
 const change = (wallet: string, score: number | null, gameId = GAME): BoardChange => ({ wallet, gameId, score });
-const recorded = (wallet: string, value: number, gameId = GAME): RecordedScore => ({
-  ...{
-    wallet,
-    gameId,
-    scoreId: randomUUID(),
-    status: 'accepted',
-    normalizedScore: value,
-    pointsAwarded: value,
-    noPointsReason: null,
-    leftToday: { game: 9, all: 99 },
-    personalBest: true,
+const recorded = (wallet: string, value: number, gameId = GAME) => ({
+  wallet,
+  gameId,
+  receipt: {
+    ...{ scoreId: randomUUID(), status: 'accepted' as const, normalizedScore: value, pointsAwarded: value, noPointsReason: null },
+    ...{ leftToday: { game: 9, all: 99 }, personalBest: true },
   },
 });
+type Recorded = ReturnType<typeof recorded>;
+const lineOf = ({ wallet, gameId, receipt }: Recorded) => recordedLine(wallet, gameId, receipt);
 const commit = (...changes: BoardChange[]) => t.app.tx(async (tx) => tx.emit(boardChanges, { changes }));
 /** Stores scores that are personal bests, as the recording of scores does. */
-const commitScores = (...scores: RecordedScore[]) =>
+const commitScores = (...scores: Recorded[]) =>
   t.app.tx(async (tx) => {
-    tx.emit(recordedScores, { scores });
-    tx.emit(boardChanges, { changes: scores.map(({ wallet, gameId, normalizedScore }) => ({ wallet, gameId, score: normalizedScore })) });
+    tx.emit(recordedScores, { scores: scores.map(lineOf) });
+    tx.emit(boardChanges, { changes: scores.map(({ wallet, gameId, receipt }) => ({ wallet, gameId, score: receipt.normalizedScore })) });
   });
 const of = (client: SseClient, type: string) => client.messages.filter(({ event }) => event === type).map(({ data }) => data);
 const broadcasts = (client: SseClient) => client.values('updates', 'score_update') as (BoardChange & { rank: number | null })[][];
@@ -94,14 +91,14 @@ test('a burst causes at most 20 broadcasts a second, and each wallet gets each o
   const [mine, others, everybody] = [await open({ cookie: alice.cookie }), await open({ cookie: bob.cookie }), await open()];
   const strangers = Array.from({ length: 40 }, () => createWallet().address);
   const started = performance.now();
-  const ownScores: RecordedScore[] = [];
+  const ownScores: Recorded[] = [];
   for (let i = 1; performance.now() - started < 2_000; i++) {
     const [first, last] = [recorded(alice.wallet, i), recorded(alice.wallet, i, 'other')];
     ownScores.push(first, last);
     await commitScores(first, ...strangers.map((wallet) => recorded(wallet, i)), last);
   }
   const seconds = (performance.now() - started) / 1_000;
-  const best = ownScores.at(-1)?.normalizedScore;
+  const best = ownScores.at(-1)?.receipt.normalizedScore;
   await mine.until('all own scores', () => of(mine, 'score_recorded').length === ownScores.length);
   await everybody.until('the last', () =>
     broadcasts(everybody).some((updates) =>
@@ -109,7 +106,9 @@ test('a burst causes at most 20 broadcasts a second, and each wallet gets each o
     ),
   );
   const stamp = { type: 'score_recorded', category: 'gameplay', at: expect.any(String) };
-  expect(of(mine, 'score_recorded')).toEqual(ownScores.map(({ wallet, ...score }) => ({ ...stamp, ...score, rank: placeOf(wallet) })));
+  expect(of(mine, 'score_recorded')).toEqual(
+    ownScores.map(({ wallet, gameId, receipt }) => ({ ...stamp, gameId, ...receipt, rank: placeOf(wallet) })),
+  );
   expect(of(others, 'score_recorded')).toEqual([]);
   expect(of(everybody, 'score_recorded')).toEqual([]);
   expect(broadcasts(everybody).length).toBeLessThanOrEqual(20 * seconds + 1);
@@ -153,7 +152,7 @@ test('scores are published without ranks when the ranks cannot be read', async (
     clients.push(client);
     await client.until('the stream', () => client.comments.length > 0);
     await failing.app.tx(async (tx) => {
-      tx.emit(recordedScores, { scores: [recorded(player.wallet, 1)] });
+      tx.emit(recordedScores, { scores: [lineOf(recorded(player.wallet, 1))] });
       tx.emit(boardChanges, { changes: [change('walletA', 1)] });
     });
     await client.count(2);
@@ -169,7 +168,7 @@ test('a malformed outbox row of scores is skipped, and the following events arri
   const client = await open();
   const insert = statement(
     'test_insert_malformed',
-    `insert into outbox (type, payload) values ('score_update', '{"changes": 1}'), ('score_recorded', '{}')`,
+    `insert into outbox (type, payload) values ('score_update', '{"changes": 1}'), ('score_recorded', '{}'), ('score_recorded', '{"scores": ["wallet game"]}')`,
   );
   await t.app.tx((tx) => tx.query(insert));
   await commit(change('walletA', 3));

@@ -6,7 +6,7 @@ import { startApi } from '#test/support/api.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
-import { act, activitiesOf, asAdmin, consume, deleteAllQuests, earned, follow, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
+import { act, activitiesOf, asAdmin, calendar, consume, deleteAllQuests, earned, follow, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
 import { createWallet, signIn } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -176,6 +176,84 @@ test('a quest is completed when a streak was met earlier and the last condition 
     await consume(t.app);
   }
   expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:once`]: 100 });
+});
+
+/** Consumes all activities. @returns how often a statement of the quest consumer ran */
+async function countRuns(name: string): Promise<number> {
+  let runs = 0;
+  const counting: Consumer = {
+    ...questConsumer,
+    consume: (app, tx, open, activities) => {
+      const query: typeof tx.query = (statement, ...values) => {
+        if (statement.name === name) runs += 1;
+        return tx.query(statement, ...values);
+      };
+      return questConsumer.consume(app, { ...tx, query }, open, activities);
+    },
+  };
+  await consume(t.app, counting);
+  return runs;
+}
+
+test('the streak of a wallet is read once a day, however often the wallet plays', async () => {
+  const days = await calendar(t);
+  const player = await signIn(t);
+  const id = await makeQuest(
+    t,
+    one({
+      all: [
+        { type: 'streak', days: 2 },
+        { type: 'plays', count: 1 },
+      ],
+    }),
+  );
+  const runs: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    await plays(player.wallet, 1);
+    runs.push(await countRuns('read_active_days'));
+  }
+  expect(runs).toEqual([1, 0, 0]);
+  expect(await earned(t.app, player.wallet)).toEqual({});
+  await days.go(1);
+  await plays(player.wallet, 1);
+  await consume(t.app);
+  expect(Object.keys(await earned(t.app, player.wallet))).toEqual([`${id}:once`]);
+});
+
+test('a play extends the streak of a wallet whose progress was read for a bind on the same day', async () => {
+  const player = await signIn(t);
+  const id = await makeQuest(
+    t,
+    one({
+      all: [
+        { type: 'streak', days: 1 },
+        { type: 'referrals', count: 1 },
+      ],
+    }),
+  );
+  await act(t.app, { kind: 'bind', wallet: player.wallet });
+  await consume(t.app);
+  expect(await earned(t.app, player.wallet)).toEqual({});
+  await plays(player.wallet, 1);
+  await consume(t.app);
+  expect(await earned(t.app, player.wallet)).toEqual({ [`${id}:once`]: 100 });
+});
+
+test('an activity of the day before that is consumed late extends the streak of the day', async () => {
+  const days = await calendar(t);
+  const player = await signIn(t);
+  const id = await makeQuest(t, { ...one({ type: 'streak', days: 2 }), repeat: 'daily' });
+  await days.go(1);
+  await plays(player.wallet, 1);
+  await consume(t.app);
+  expect(await earned(t.app, player.wallet)).toEqual({});
+  await plays(player.wallet, 1);
+  await sql(t.app, 'update activity_batches set day = day - 1');
+  await sql(t.app, 'update activities set day = day - 1 where batch in (select id from activity_batches)');
+  await consume(t.app);
+  await plays(player.wallet, 1);
+  await consume(t.app);
+  expect(Object.keys(await earned(t.app, player.wallet))).toEqual([`${id}:${days.text()}`]);
 });
 
 test('a batch with 300 wallets needs at most 12 statements', async () => {

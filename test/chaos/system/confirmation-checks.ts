@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from './client.ts';
 import type { Confirmed } from './confirmed.ts';
-import type { Database, StoredEvent } from './database.ts';
+import { type Database, recordedScoresOf, type StoredEvent } from './database.ts';
 
 /** Maximum share of the players' scores that the review rules may hold. */
 const MAX_HELD = 0.2;
@@ -171,8 +171,9 @@ function duplicateConfirmations({ scores, entries, claims, messages, clips }: Co
 /** Checks that exactly one event was published for each confirmed score, message, entry and claim. */
 function missingEvents({ scores, messages, entries, claims }: Confirmed, events: readonly StoredEvent[]): string[] {
   const told = new Map<string, number>();
-  for (const { type, payload } of events) {
-    const names = type === 'score_recorded' ? (payload.scores ?? []).map(({ scoreId }) => scoreId) : nameOf(type, payload);
+  for (const event of events) {
+    const { type, payload } = event;
+    const names = type === 'score_recorded' ? recordedScoresOf(event).map(({ scoreId }) => scoreId) : nameOf(type, payload);
     for (const name of names) told.set(`${type} ${name}`, (told.get(`${type} ${name}`) ?? 0) + 1);
   }
   const due = [

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { type RecordedScore, readRecordedLine } from '#areas/arcade/events.ts';
 import { primaryClient } from '#platform/db/pipelined-client.ts';
 import { serverUrls } from '#platform/db/servers.ts';
 
@@ -32,8 +33,11 @@ export interface StoredEvent {
   readonly publication: number;
   readonly type: string;
   readonly wallet: string | null;
-  readonly payload: { readonly [field: string]: unknown; readonly scores?: readonly { readonly wallet: string; readonly scoreId: string }[] };
+  readonly payload: { readonly [field: string]: unknown; readonly scores?: readonly string[] };
 }
+
+/** Returns the scores of an event of the type `score_recorded`. */
+export const recordedScoresOf = ({ payload }: StoredEvent): RecordedScore[] => (payload.scores ?? []).map(readRecordedLine);
 
 const POLL_MS = 2_000;
 

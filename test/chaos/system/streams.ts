@@ -1,7 +1,7 @@
 import { type Bookmark, parseId } from '#platform/events/frame.ts';
 import { comparePositions } from '#platform/events/redis-stream.ts';
 import type { Message } from '#test/support/http/sse.ts';
-import type { StoredEvent } from './database.ts';
+import { recordedScoresOf, type StoredEvent } from './database.ts';
 import type { Listener, StreamSegment } from './listener.ts';
 
 /** Maximum failures to list per listener. */
@@ -70,8 +70,9 @@ function missedEvents(
 }
 
 /** Returns the names of the messages that a listener must receive for an event. */
-function expectedNames(wallet: string | null, { publication, type, wallet: owner, payload }: StoredEvent): string[] {
-  if (type === 'score_recorded') return (payload.scores ?? []).filter((score) => score.wallet === wallet).map(({ scoreId }) => `score ${scoreId}`);
+function expectedNames(wallet: string | null, event: StoredEvent): string[] {
+  const { publication, type, wallet: owner } = event;
+  if (type === 'score_recorded') return recordedScoresOf(event).flatMap((score) => (score.wallet === wallet ? [`score ${score.scoreId}`] : []));
   // A broadcast joins the changes of several events, and shows only the latest per wallet and game.
   if (type === 'score_update') return [];
   return owner === null || owner === wallet ? [`${type} ${publication}`] : [];

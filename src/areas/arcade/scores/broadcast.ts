@@ -3,7 +3,7 @@ import { gameBoard, rankChanges, readPlaces } from '#areas/points';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
 import type { BatchedEvents, BatchedRow } from '#platform/events/event.ts';
-import { type BoardChange, boardChanges, type RecordedScore, recordedScores, scoreRecorded, scoreUpdate } from '../events.ts';
+import { type BoardChange, boardChanges, type RecordedScore, readRecordedLine, recordedScores, scoreRecorded, scoreUpdate } from '../events.ts';
 import { recentPlaces } from './recent-places.ts';
 
 /** Maximum changes in one broadcast. */
@@ -62,9 +62,6 @@ class PerLine<T> {
   }
 }
 
-type PackedScore = Omit<RecordedScore, 'wallet'> & { rank: Neighbourhood | null };
-type PackedRow = { at: string; scores: [wallet: string, score: PackedScore][] };
-
 /**
  * Returns the functions that publish `score_recorded`, each score to its own wallet, and `score_update`, the changes of boards to all subscribers.
  * @param ranks functions that read the ranks
@@ -73,7 +70,9 @@ export const scoreEvents = (app: App, ranks: RankSource = ranksInRedis): Batched
   own: scoreRecorded,
   shared: scoreUpdate,
   parse: (type, payload) =>
-    type === scoreRecorded.type ? { ...recordedScores.payload.parse(payload), changes: [] } : { ...boardChanges.payload.parse(payload), scores: [] },
+    type === scoreRecorded.type
+      ? { scores: recordedScores.payload.parse(payload).scores.map(readRecordedLine), changes: [] }
+      : { ...boardChanges.payload.parse(payload), scores: [] },
   async encode(rows) {
     const changes = rows.flatMap(({ items }) => items.changes);
     const scores = rows.flatMap(({ items }) => items.scores);
@@ -91,26 +90,36 @@ export const scoreEvents = (app: App, ranks: RankSource = ranksInRedis): Batched
         lines.map(({ wallet }) => wallet),
       ),
     );
-    const placeOf = (score: RecordedScore) => recent.of(score.scoreId) ?? found.get(score);
+    const placeOf = (score: RecordedScore) => recent.of(score.scoreId) ?? JSON.stringify(found.get(score));
     const updates = shown.map((change) => ({ ...change, rank: rankOf.get(change) }));
     return {
-      own: rows.map((row) => (row.items.scores.length === 0 ? '' : JSON.stringify(pack(row, placeOf)))),
+      own: rows.map((row) => (row.items.scores.length === 0 ? '' : pack(row, placeOf))),
       shared: updates.length === 0 ? null : { updates, ...(more.length > 0 ? { more } : {}) },
     };
   },
-  unpack(text, wanted) {
-    const { at, scores }: PackedRow = JSON.parse(text);
-    return scores.flatMap(([wallet, payload], i) => (wanted(wallet) ? [{ wallet, index: i + 1, at, payload }] : []));
-  },
+  unpack,
 });
 
-const pack = ({ at, items }: BatchedRow<Items>, placeOf: (score: RecordedScore) => Neighbourhood | null): PackedRow => ({
-  at,
-  scores: items.scores.map((score) => {
-    const { wallet, ...fields } = score;
-    return [wallet, { ...fields, rank: placeOf(score) }];
-  }),
-});
+/**
+ * Packs the scores of a row as text: its time, then one line per score with the wallet and the members of the payload. JSON has no line breaks.
+ * @param placeOf returns the place of a score as JSON
+ */
+function pack({ at, items }: BatchedRow<Items>, placeOf: (score: RecordedScore) => string): string {
+  const lines = items.scores.map((score) => {
+    const { wallet, gameId, receipt } = score;
+    return `${wallet} "gameId":${JSON.stringify(gameId)},${receipt},"rank":${placeOf(score)}`;
+  });
+  return [at, ...lines].join('\n');
+}
+
+const unpack: BatchedEvents['unpack'] = (text, wanted) => {
+  const [at = '', ...lines] = text.split('\n');
+  return lines.flatMap((line, i) => {
+    const end = line.indexOf(' ');
+    const wallet = line.slice(0, end);
+    return wanted(wallet) ? [{ wallet, index: i + 1, at, members: line.slice(end + 1) }] : [];
+  });
+};
 
 /**
  * Reads values of lines, one call per game. The values are missing if they cannot be read, so that other events are not delayed.

@@ -32,7 +32,8 @@ export function recordBatch(
   const work = async (tx: Tx): Promise<RecordedBatch> => {
     // Sends the statements in one round trip. PostgreSQL runs them in this order: the lock that delays the closing of the UTC day, the locks of the
     // wallets, then the reads, which need these locks.
-    const [open, players, earlier, plays, bests, equalScores] = await Promise.all([
+    const keys = submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet }));
+    const [open, players, earlier, plays, regularBests, equalScores] = await Promise.all([
       openDay(tx),
       lockPlayers(
         tx,
@@ -40,12 +41,12 @@ export function recordBatch(
       ),
       readEarlier(tx, submissions),
       readPlays(tx, withPlay),
-      readTotals(
-        tx,
-        submissions.map((s) => ({ board: gameBoard(s.gameId), wallet: s.wallet })),
-      ),
+      readTotals(tx, 'regular', keys),
       countEqualScores(tx, normalized(submissions, games)),
     ]);
+    // Few wallets play in beta mode, so their bests are read apart.
+    const inBeta = keys.filter(({ wallet }) => players.get(wallet)?.mode === 'beta');
+    const bests = [...regularBests, ...(await readTotals(tx, 'beta', inBeta))];
     let held: Promise<ReadonlyMap<string, number>> | undefined;
     const readHeld = () => {
       held ??= countHeldScores(tx, [...players.keys()]);

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { fail } from '#lib/errors.ts';
 import { SCALE } from '#lib/normalization.ts';
 import { MAX_LOG_BYTES } from '#lib/replay/input-log.ts';
 import { Count, Id, Instant, line, RawScore, Slug, Wallet } from '#lib/scalars.ts';
+import { JsonText } from '#platform/http/json-text.ts';
 
 /** The request body of `POST /arcade/score`. */
 export const ScoreRequest = z
@@ -86,6 +88,20 @@ export type ScoreReceipt = z.infer<typeof ScoreReceipt>;
 
 /** The worker's reply about one submission. */
 export type ScoreOutcome = { status: 200; receipt: ScoreReceipt } | { status: 400 | 403 | 404 | 409 | 503; error: string };
+
+/** Encodes an outcome as one line: its status, then the receipt or the error as JSON. */
+export const encodeOutcome = (outcome: ScoreOutcome): string =>
+  `${outcome.status} ${JSON.stringify(outcome.status === 200 ? outcome.receipt : outcome.error)}`;
+
+/**
+ * Reads the receipt from a line of `encodeOutcome`.
+ * @throws the error of the outcome
+ */
+export function receiptIn(line: string): JsonText<ScoreReceipt> {
+  const [status, json] = [Number(line.slice(0, 3)), line.slice(4)];
+  if (status !== 200) throw fail(status, JSON.parse(json));
+  return new JsonText(json);
+}
 
 /** A score with the details that moderators see. */
 export const ScoreDetail = z

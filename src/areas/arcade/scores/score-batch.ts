@@ -8,15 +8,15 @@ import {
   type OpenDay,
   type Player,
   raiseBests,
-  type readTotals,
   saveEarnings,
   scoresOf,
+  type Total,
 } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { normalize } from '#lib/normalization.ts';
 import type { App } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
-import { boardChanges, recordedScores, scoreHeld } from '../events.ts';
+import { boardChanges, recordedLine, recordedScores, scoreHeld } from '../events.ts';
 import { earnsRewards, type Game } from '../games/definition.ts';
 import type { HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
 import type { ReplayEvidence } from '../replays/evidence.ts';
@@ -55,9 +55,6 @@ const TOO_MANY_HELD = {
     'the score must wait until a moderator decides about earlier scores of this wallet: too many of them are held, and this score would be held too',
 } as const;
 
-/** A wallet's all-time best score on a game's board. */
-type WalletBest = Awaited<ReturnType<typeof readTotals>>[number];
-
 /** The submissions of one transaction. Evaluates each submission against the rows of the earlier ones. */
 export class ScoreBatch {
   readonly newRows: ScoreRow[] = [];
@@ -72,7 +69,7 @@ export class ScoreBatch {
   readonly #refusedReplays: RefusedReplay[] = [];
   readonly #uncounted = { games: [] as string[], players: [] as { gameId: string; wallet: string }[] };
 
-  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly WalletBest[]) {
+  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly Total[]) {
     this.#app = app;
     this.#open = open;
     this.#players = players;
@@ -253,7 +250,7 @@ export class ScoreBatch {
 
   #report(tx: Tx, accepted: readonly ScoreRow[]): void {
     tx.emit(recordedScores, {
-      scores: this.newRows.map((row) => ({ wallet: row.wallet, gameId: row.gameId, ...receiptOf(row, this.#leftAfter(row)) })),
+      scores: this.newRows.map((row) => recordedLine(row.wallet, row.gameId, receiptOf(row, this.#leftAfter(row)))),
     });
     const bests = accepted.filter((row) => row.mode === 'regular' && row.personalBest);
     if (bests.length > 0) {

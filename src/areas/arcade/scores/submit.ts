@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordScores, type Submission } from '#jobs/scores.ts';
 import { batching } from '#lib/concurrency/batching.ts';
-import { fail, unavailable } from '#lib/errors.ts';
+import { unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
-import type { ScoreOutcome, ScoreReceipt, ScoreRequest } from './schemas.ts';
+import type { JsonText } from '#platform/http/json-text.ts';
+import { receiptIn, type ScoreReceipt, type ScoreRequest } from './schemas.ts';
 import { limitUnverifiedScores } from './unverified-limit.ts';
 
 /** Maximum time that a request waits for the commit of its score, ms. */
@@ -41,7 +42,7 @@ const submitter = perApp((app) =>
  * @throws the error that the worker returned; 429 for too many scores in games without verification
  * @throws 503 when no reply arrives in time; a repeated request gets the stored result
  */
-export async function submitScore(app: App, wallet: string, request: ScoreRequest, idempotencyKey: string | null): Promise<ScoreReceipt> {
+export async function submitScore(app: App, wallet: string, request: ScoreRequest, idempotencyKey: string | null): Promise<JsonText<ScoreReceipt>> {
   await limitUnverifiedScores(app, wallet, request.gameId);
   const { gameId, score, playId = null, durationMs = null, battleId = null, signature = null, replay = null } = request;
   const submission: Submission = {
@@ -64,7 +65,5 @@ export async function submitScore(app: App, wallet: string, request: ScoreReques
     app.log.warn({ err: error }, 'a score cannot be enqueued; its request gets 503');
     app.replies.reject(submission.id, unavailable('scores cannot be accepted at the moment, send the same score again'));
   });
-  const outcome = (await answered) as ScoreOutcome;
-  if (outcome.status !== 200) throw fail(outcome.status, outcome.error);
-  return outcome.receipt;
+  return receiptIn(await answered);
 }

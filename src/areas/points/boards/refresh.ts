@@ -14,6 +14,9 @@ interface Refresh {
   version: string;
 }
 
+/** SQL: the marks of standings that are still to be copied to the boards. */
+export const MARKED_REFRESHES = 'select 1 from board_refreshes';
+
 const selectRefreshes = statement<Refresh>(
   'select_board_refreshes',
   `select board, wallet, version::text as version from board_refreshes order by board, wallet, version limit ${BATCH}`,
