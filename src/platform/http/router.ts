@@ -40,8 +40,9 @@ interface Endpoint {
 /** Creates the router. For each request it finds the route, checks the origin, authenticates, validates, runs the handler, and checks and sends the response. */
 export function createRouter(app: App, routes: readonly AnyRoute[], sessions: SessionMiddleware): Koa.Middleware {
   // One router per first segment of the path, because a router compares a path with each of its routes. Of several routes that match, the router
-  // takes the one with the fewest parameters.
+  // takes the one with the fewest parameters. So the handler of a path without parameters is found without a router.
   const routers = new Map<string, { router: Router; respond: ReturnType<Router['routes']> }>();
+  const byFixedPath = new Map<string, (ctx: Koa.Context, params: RawParams) => Promise<void>>();
   for (const route of routes) {
     const { session, webhook } = credentialsOf(route);
     const endpoint: Endpoint = { route, source: webhook, errorStatuses: new Set(errorStatusesOf(route)), load: loadOf(route) };
@@ -49,19 +50,23 @@ export function createRouter(app: App, routes: readonly AnyRoute[], sessions: Se
     const segment = firstSegment(route.path);
     const router = routers.get(segment)?.router ?? new Router({ sensitive: true, strict: true, exclusive: 'specificity' });
     routers.set(segment, { router, respond: router.routes() });
-    router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+    const handle = async (ctx: Koa.Context, params: RawParams) => {
       ctx.state.route = route;
       // Webhook senders send no Origin header; their requests are signed instead. `requireBasic` has its own, stricter check.
       // An action may be called by pages of any origin, because it reads no credentials.
       if (webhook === null && route.auth !== 'basic' && !route.isAction) checkOrigin(app.config, ctx);
       if (deprecation) ctx.set(deprecation);
-      if (session) await sessions(ctx, () => serve(app, endpoint, ctx, ctx.params));
-      else await serve(app, endpoint, ctx, ctx.params);
-    });
+      if (session) await sessions(ctx, () => serve(app, endpoint, ctx, params));
+      else await serve(app, endpoint, ctx, params);
+    };
+    router[route.method](route.path.replace(/\{(\w+)\}/g, ':$1'), (ctx) => handle(ctx, ctx.params));
+    if (!route.path.includes('{')) byFixedPath.set(`${route.method.toUpperCase()} ${route.path}`, handle);
   }
   return async (ctx) => {
     // A path with NUL gets a 404 here: no resource has NUL in its name, and PostgreSQL rejects NUL in text.
     if (ctx.path.includes('%00')) throw fail(404, 'no such resource');
+    const handle = byFixedPath.get(`${ctx.method} ${ctx.path}`);
+    if (handle) return await handle(ctx, {});
     const found = routers.get(firstSegment(ctx.path));
     if (!found) throw fail(404, 'no such resource');
     const { router, respond } = found;

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
+import { JsonText } from '#platform/http/json-text.ts';
 import { readQuery } from '#platform/http/query.ts';
 import { reply, route, stream } from '#platform/http/route.ts';
 import { readResponse, sendRaw, startTestServer, type TestServer } from '#test/support/http/framework.ts';
@@ -97,6 +98,16 @@ const routes = [
     returns: { 200: Text },
     fails: [],
     handler: async () => JSON.parse('{"status":200,"body":{"text":7}}'),
+  }),
+  route({
+    method: 'get',
+    path: '/encoded/{text}',
+    auth: 'public',
+    summary: 'Returns a body that is encoded already',
+    params: z.object({ text: z.string() }),
+    returns: { 200: Text },
+    fails: [],
+    handler: async ({ params }) => reply(200, new JsonText(params.text)),
   }),
   route({
     method: 'get',
@@ -245,6 +256,15 @@ test.each(['/undeclared-status', '/undeclared-error', '/wrong-shape'])(
   },
 );
 
+const encoded = (text: string) => `/encoded/${encodeURIComponent(text)}`;
+
+test('a body that is encoded already is sent as JSON, and is validated outside production', async () => {
+  const response = await get(encoded('{"text":"é"}'));
+  expect(response.headers.get('Content-Type')).toBe('application/json; charset=utf-8');
+  expect(await readResponse(response)).toEqual({ status: 200, body: { text: 'é' } });
+  expect((await get(encoded('{"text":7}'))).status).toBe(500);
+});
+
 test('a response that the route does not declare is sent in production', async () => {
   const production = await startTestServer(routes, {
     env: { ...PRODUCTION, DATABASE_URL: 'postgresql://127.0.0.1:1/none' },
@@ -252,6 +272,7 @@ test('a response that the route does not declare is sent in production', async (
   try {
     expect((await fetch(`${production.url}/undeclared-error`)).status).toBe(409);
     expect(await readResponse(await fetch(`${production.url}/wrong-shape`))).toEqual({ status: 200, body: { text: 7 } });
+    expect(await readResponse(await fetch(`${production.url}${encoded('{"text":7}')}`))).toEqual({ status: 200, body: { text: 7 } });
   } finally {
     await production.close();
   }
