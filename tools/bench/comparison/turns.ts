@@ -8,10 +8,6 @@ export const GO = 'go';
 /** How often a comparison repeats each measurement that takes turns; 1 outside a comparison. */
 export const TURNS = Number(process.env.BENCH_TURNS ?? 1);
 
-/** Aborted when the process that started this one has ended. */
-const alone = new AbortController();
-process.once('disconnect', () => alone.abort());
-
 /**
  * Repeats a measurement `TURNS` times. Passes the turn after each time, so that the other side of the comparison measures next. The speed of a shared machine
  * changes within minutes, and both sides then meet the same speeds.
@@ -22,7 +18,19 @@ export async function inTurns(measure: () => Promise<void>): Promise<void> {
     await measure();
     if (TURNS === 1 || !process.send) continue;
     process.send(PASS);
+    await nextTurn();
+  }
+}
+
+/** Waits for the turn. Listens to the process of the comparison only meanwhile, because each listener keeps this process alive. */
+async function nextTurn(): Promise<void> {
+  const alone = new AbortController();
+  const abort = () => alone.abort();
+  process.once('disconnect', abort);
+  try {
     await once(process, 'message', { signal: alone.signal });
+  } finally {
+    process.off('disconnect', abort);
   }
 }
 
