@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { findGame, type Game, processScores } from '#areas/arcade';
+import { readRecordedLine } from '#areas/arcade/events.ts';
 import { recomputeBests } from '#areas/arcade/scores/bests.ts';
 import { decideScore, voidScore, voidScores } from '#areas/arcade/scores/decide.ts';
 import { restoreScore } from '#areas/arcade/scores/restore.ts';
@@ -58,13 +59,26 @@ async function gameOf(gameId: string): Promise<Game> {
 const voidIt = (id: string) => voidScore(t.app, id, DECISION);
 const restore = async (id: string, gameId: string) => restoreScore(t.app, await gameOf(gameId), id, DECISION);
 
-/** Reads the items of the published events of a wallet, oldest first. */
-const published = (wallet: string, type: string, list: string) =>
+/** Reads the published changes of boards of a wallet, oldest first. */
+const publishedChanges = (wallet: string) =>
   sql<{ item: Record<string, unknown> }>(
     t.app,
-    `select item from outbox, jsonb_array_elements(payload::jsonb -> $3) item where type = $1 and item->>'wallet' = $2 order by outbox.id`,
-    [type, wallet, list],
+    `select item from outbox, jsonb_array_elements(payload::jsonb -> 'changes') item where type = 'score_update' and item->>'wallet' = $1 order by outbox.id`,
+    [wallet],
   );
+
+/** Reads the published scores of a wallet, oldest first. */
+async function publishedScores(wallet: string): Promise<object[]> {
+  const lines = await sql<{ line: string }>(
+    t.app,
+    `select line from outbox, json_array_elements_text(payload -> 'scores') line where type = 'score_recorded' and line like $1 || ' %' order by outbox.id`,
+    [wallet],
+  );
+  return lines.map(({ line }) => {
+    const { receipt, ...score } = readRecordedLine(line);
+    return { ...score, ...JSON.parse(`{${receipt}}`) };
+  });
+}
 
 test('a decision about a score that does not exist is refused with 404', async () => {
   const game = await gameOf(GAME);
@@ -125,15 +139,15 @@ test('each score is published to its wallet with its points, and a best score in
   const [row] = await sql<{ points: number; normalized: number }>(t.app, 'select points::int, normalized from scores where id = $1', [id]);
   const change = { item: { wallet, gameId: GAME, score: row?.normalized } };
   const recorded = { wallet, gameId: GAME, scoreId: id, normalizedScore: row?.normalized, pointsAwarded: row?.points, personalBest: true };
-  expect(await published(wallet, 'score_update', 'changes')).toEqual([change]);
-  expect(await published(wallet, 'score_recorded', 'scores')).toMatchObject([{ item: recorded }]);
+  expect(await publishedChanges(wallet)).toEqual([change]);
+  expect(await publishedScores(wallet)).toMatchObject([recorded]);
   await record(wallet, 60);
-  expect(await published(wallet, 'score_update', 'changes')).toEqual([change]);
-  expect(await published(wallet, 'score_recorded', 'scores')).toHaveLength(2);
+  expect(await publishedChanges(wallet)).toEqual([change]);
+  expect(await publishedScores(wallet)).toHaveLength(2);
   await sql(t.app, `update players set mode = 'beta' where wallet = $1`, [wallet]);
   await record(wallet, 80);
-  expect(await published(wallet, 'score_update', 'changes')).toEqual([change]);
-  expect(await published(wallet, 'score_recorded', 'scores')).toHaveLength(3);
+  expect(await publishedChanges(wallet)).toEqual([change]);
+  expect(await publishedScores(wallet)).toHaveLength(3);
 });
 
 test('a score of a wallet that does not exist cannot be decided', async () => {
@@ -145,7 +159,7 @@ test('a score of a wallet that does not exist cannot be decided', async () => {
 
 test('the board of a game changes for everybody only if a decision changes the line of the wallet', async () => {
   const wallet = createWallet().address;
-  const values = async () => (await published(wallet, 'score_update', 'changes')).map(({ item }) => item.score);
+  const values = async () => (await publishedChanges(wallet)).map(({ item }) => item.score);
   await record(wallet, 4_000, STRICT);
   const [best, lower, rejected] = [await hold(wallet, 7_000), await hold(wallet, 6_000), await hold(wallet, 8_000)];
   expect(await values()).toEqual([4_000]);
@@ -162,7 +176,7 @@ test('the board of a game changes for everybody only if a decision changes the l
   expect(await values()).toEqual([4_000, 7_000, 6_000, 7_000]);
   const only = createWallet().address;
   await voidIt(await record(only, 100, STRICT));
-  expect((await published(only, 'score_update', 'changes')).map(({ item }) => item.score)).toEqual([100, null]);
+  expect((await publishedChanges(only)).map(({ item }) => item.score)).toEqual([100, null]);
 });
 
 test('in beta mode no decision changes the public board', async () => {
@@ -173,7 +187,7 @@ test('in beta mode no decision changes the public board', async () => {
   await decide(id);
   await voidIt(id);
   await restore(id, STRICT);
-  expect(await published(wallet, 'score_update', 'changes')).toEqual([]);
+  expect(await publishedChanges(wallet)).toEqual([]);
 });
 
 test('voids and restorations change the ledger, the activities and the tally of the wallet by the score and its points', async () => {
