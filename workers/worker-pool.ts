@@ -36,12 +36,6 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   maintenance: { concurrency: 2, lockDuration: 30_000, stalledInterval: 15_000, maxStalledCount: 1_000 },
 };
 
-/**
- * Maximum time that one blocking read of an empty queue waits, s. Each of these reads ends with a look for jobs, and a worker has one per queue. BullMQ's default
- * of 5 s took a sixth of the CPU time of an idle worker.
- */
-const DRAIN_DELAY_SEC = 15;
-
 /** A handler without its payload type. */
 type AnyHandler = (app: App, payload: unknown, progress?: Progress) => Promise<unknown>;
 const byName = new Map<string, { job: Job; handle: AnyHandler }>(
@@ -105,7 +99,6 @@ function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Pro
   const worker = new Worker(name, handle, {
     connection: app.connect(),
     prefix: queuePrefix(app.config.redis.prefix, name),
-    drainDelay: DRAIN_DELAY_SEC,
     ...WORKER_OPTIONS[name],
   });
   worker.on('error', (err) => app.log.warn({ err, queue: name }, 'the queue is unreachable; BullMQ retries'));

@@ -7,8 +7,9 @@ import { ScoreRank, ScoreReceipt } from './scores/schemas.ts';
 const Address = z.string().min(1).max(64);
 const Key = z.string().min(1).max(64);
 
-/** Maximum items in one outbox row. */
+/** Maximum items in one outbox row, and maximum characters of a recorded score in it. */
 const MAX_ITEMS = 500;
+const MAX_LINE = 2_000;
 
 /** A wallet's line on the all-time board of a game changed. `score`: the value on the board, 0–10,000; null when the wallet left the board. */
 const BoardChange = z.strictObject({ wallet: Address, gameId: Key, score: Count.nullable() });
@@ -40,7 +41,10 @@ export const scoreRecorded = event({
  * An outbox row of `score_recorded`: the scores of one transaction, each as `recordedLine` writes it. The publisher adds the ranks and sends each score to
  * its wallet.
  */
-export const recordedScores = event({ ...scoreRecorded, payload: z.strictObject({ scores: z.array(z.string().max(2_000)).min(1).max(MAX_ITEMS) }) });
+export const recordedScores = event({
+  ...scoreRecorded,
+  payload: z.strictObject({ scores: z.array(z.string().max(MAX_LINE)).min(1).max(MAX_ITEMS) }),
+});
 
 /** A recorded score of an outbox row. */
 export interface RecordedScore {

@@ -43,6 +43,7 @@ export { type QuestCheck, recheckQuests, requestQuestChecks } from './quest-chec
 export {
   type Best,
   type BoardStanding,
+  type BoardTotal,
   gameBoard,
   type Mode,
   raiseBests,
@@ -52,6 +53,5 @@ export {
   resetBest,
   type StandingRow,
   scheduleRefresh,
-  type Total,
 } from './standings.ts';
 export { readPointTotals } from './totals.ts';

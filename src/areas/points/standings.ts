@@ -132,14 +132,14 @@ export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { boar
   return await db.query(selectStandings, [keys.map((k) => k.board), keys.map((k) => k.mode), keys.map((k) => k.wallet)]);
 }
 
-const selectTotals = statement<Total>(
+const selectTotals = statement<BoardTotal>(
   'select_totals',
   `select s.* from unnest($2::text[], $3::text[]) as k(board, wallet), lateral (
      select board, mode, wallet, total::float8 as total from standings s where s.board = k.board and s.mode = $1 and s.wallet = k.wallet offset 0) s`,
 );
 
 /** The all-time total of a wallet on a board, in one mode. */
-export interface Total {
+export interface BoardTotal {
   readonly board: string;
   readonly mode: Mode;
   readonly wallet: string;
@@ -147,7 +147,7 @@ export interface Total {
 }
 
 /** Reads the all-time totals of wallets on boards, in one mode. Skips keys without a row. */
-export async function readTotals(tx: Tx, mode: Mode, keys: readonly { board: string; wallet: string }[]): Promise<Total[]> {
+export async function readTotals(tx: Tx, mode: Mode, keys: readonly { board: string; wallet: string }[]): Promise<BoardTotal[]> {
   if (keys.length === 0) return [];
   return await tx.query(selectTotals, [mode, keys.map((k) => k.board), keys.map((k) => k.wallet)]);
 }

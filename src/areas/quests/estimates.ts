@@ -105,8 +105,8 @@ export class ProgressEstimates {
   }
 
   /**
-   * Removes the estimates of wallets with late activities: those of an earlier day than other activities so far. A late activity may join two streaks, also
-   * the streak of a window that begins after its day.
+   * Removes the estimates of wallets with late activities. An activity is late if its day is earlier than the latest day of all activities so far. It may join
+   * two streaks, and it may extend the streak of a window that begins after this day.
    */
   forgetLate(activities: readonly ActivityEvent[]): void {
     this.#latestDay = activities.reduce((latest, { day }) => Math.max(latest, day), this.#latestDay);

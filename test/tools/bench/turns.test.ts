@@ -1,5 +1,10 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { Turns } from '#tools/bench/comparison/turns.ts';
+import { GO, PASS, Turns } from '#tools/bench/comparison/turns.ts';
+
+/** Starts a process that measures twice in turns, as a benchmark in a comparison does. */
+const forkMeasuring = (): ChildProcess => fork('test/support/bench/measure-in-turns.ts', { env: { ...process.env, BENCH_TURNS: '2' } });
 
 /** Takes a turn `count` times, and writes the name of the side each time. */
 async function side(turns: Turns, name: string, count: number, log: string[]): Promise<void> {
@@ -30,4 +35,17 @@ test('a side that asks for the turn waits until the other side passes it', async
   await waiting;
   turns.pass();
   await turns.take();
+});
+
+test('a benchmark process ends by itself after its last turn', async () => {
+  const child = forkMeasuring();
+  child.on('message', (message) => message === PASS && child.send(GO));
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
+
+test('a benchmark process that waits for its turn fails when the process of the comparison ends', async () => {
+  const child = forkMeasuring();
+  expect(await once(child, 'message')).toEqual([PASS, undefined]);
+  child.disconnect();
+  expect(await once(child, 'exit')).toEqual([1, null]);
 });

@@ -15,7 +15,7 @@ const TURNS_PER_RUN = '4';
 
 /** How a benchmark runs in a comparison. */
 export interface RunOptions {
-  /** Environment variables that the process of the benchmark gets in addition to those of this process. */
+  /** Further environment variables for the process of the benchmark. It also gets all variables of this process. */
   readonly env?: Readonly<Record<string, string>>;
   /** The turns of the processes that run at the same time. */
   readonly turns?: Turns;

@@ -1,6 +1,7 @@
 import {
   appendPoints,
   type BoardStanding,
+  type BoardTotal,
   countScores,
   type DailyPoints,
   gameBoard,
@@ -10,7 +11,6 @@ import {
   raiseBests,
   saveEarnings,
   scoresOf,
-  type Total,
 } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { normalize } from '#lib/normalization.ts';
@@ -69,7 +69,7 @@ export class ScoreBatch {
   readonly #refusedReplays: RefusedReplay[] = [];
   readonly #uncounted = { games: [] as string[], players: [] as { gameId: string; wallet: string }[] };
 
-  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly Total[]) {
+  constructor(app: App, open: OpenDay, players: Map<string, Player>, evidence: Evidence, earlier: readonly ScoreRow[], bests: readonly BoardTotal[]) {
     this.#app = app;
     this.#open = open;
     this.#players = players;
