@@ -16,7 +16,7 @@ import { keepRecurringJobs } from './recurring.ts';
  * BullMQ options per queue. Queues whose jobs HTTP requests wait for have a short lock, so that the jobs of a killed worker run again within seconds.
  */
 const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'lockDuration' | 'stalledInterval' | 'maxStalledCount'>> = {
-  scores: { concurrency: 16, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  scores: { concurrency: 1, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   chain: { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   // The concurrency of a queue is the minimum share of its class, because no other class can use it. Claims that are signed at the same time share their
@@ -35,6 +35,12 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   arcade: { concurrency: 2, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   maintenance: { concurrency: 2, lockDuration: 30_000, stalledInterval: 15_000, maxStalledCount: 1_000 },
 };
+
+/**
+ * Number of BullMQ workers per queue, 1 by default. A BullMQ worker with a concurrency above 1 searches for a second job before it starts the first one,
+ * which delays the first one by a round trip. So a queue whose jobs requests wait for has several workers with a concurrency of 1.
+ */
+const BULL_WORKERS: Partial<Record<QueueName, number>> = { scores: 8 };
 
 /** A handler without its payload type. */
 type AnyHandler = (app: App, payload: unknown, progress?: Progress) => Promise<unknown>;
@@ -76,7 +82,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
       inFlight--;
     }
   };
-  const workers = served.map((name) => serveQueue(app, name, handle));
+  const workers = served.flatMap((name) => serveQueue(app, name, handle));
   for (const { job } of byName.values()) if (served.some((name) => name === job.queue)) countFailedJob(job.name, 0);
   const stopRecurring = keepRecurringJobs(app, served);
   const dueJobs = keepEnqueueingDueJobs(app, served);
@@ -95,22 +101,25 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   };
 }
 
-function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Promise<unknown>): Worker {
-  const worker = new Worker(name, handle, {
-    connection: app.connect(),
-    prefix: queuePrefix(app.config.redis.prefix, name),
-    ...WORKER_OPTIONS[name],
+function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Promise<unknown>): Worker[] {
+  // BullMQ opens a further connection per worker for its blocking command.
+  const connection = app.connect();
+  return Array.from({ length: BULL_WORKERS[name] ?? 1 }, (_, i) => {
+    const options = { connection, prefix: queuePrefix(app.config.redis.prefix, name), ...WORKER_OPTIONS[name] };
+    const worker = new Worker(name, handle, { ...options, skipStalledCheck: i > 0 });
+    worker.on('error', (err) => app.log[i > 0 ? 'debug' : 'warn']({ err, queue: name }, 'the queue is unreachable; BullMQ retries'));
+    worker.on('failed', (bullJob, err) => reportFailure(app, name, bullJob, err));
+    return worker;
   });
-  worker.on('error', (err) => app.log.warn({ err, queue: name }, 'the queue is unreachable; BullMQ retries'));
-  worker.on('failed', (bullJob, err) => {
-    const last = bullJob !== undefined && bullJob.attemptsMade >= (bullJob.opts.attempts ?? 1);
-    if (last && byName.has(bullJob.name)) countFailedJob(bullJob.name);
-    app.log[last ? 'error' : 'warn'](
-      { err, queue: name, job: bullJob?.name, id: bullJob?.id, attempt: bullJob?.attemptsMade },
-      last ? 'the last attempt of a job failed' : 'an attempt of a job failed; it is retried',
-    );
-  });
-  return worker;
+}
+
+function reportFailure(app: App, queue: QueueName, bullJob: BullJob | undefined, err: Error): void {
+  const last = bullJob !== undefined && bullJob.attemptsMade >= (bullJob.opts.attempts ?? 1);
+  if (last && byName.has(bullJob.name)) countFailedJob(bullJob.name);
+  app.log[last ? 'error' : 'warn'](
+    { err, queue, job: bullJob?.name, id: bullJob?.id, attempt: bullJob?.attemptsMade },
+    last ? 'the last attempt of a job failed' : 'an attempt of a job failed; it is retried',
+  );
 }
 
 /** Minimum interval between two stored values of the progress of a job, ms. */

@@ -101,7 +101,7 @@ export const COUNTER_SHARDS = 16;
  */
 export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly LedgerEntry[], { areNew = false } = {}): Promise<BoardStanding[]> {
   if (entries.length === 0) return [];
-  return await tx.query(areNew ? appendNewEntries : appendEntries, [
+  const rows = await tx.query(areNew ? appendNewEntries : appendEntries, [
     ...bucketsOf(open.day),
     entries.map((e) => e.wallet),
     entries.map((e) => e.mode),
@@ -115,4 +115,9 @@ export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly Ledg
     open.at.toISOString(),
     randomInt(COUNTER_SHARDS),
   ]);
+  // Without `areNew`, entries may have been skipped. Points of games count on one board only.
+  if (!areNew || !entries.every(({ kind }) => kind === 'game')) return rows;
+  const gained = new Map<string, number>();
+  for (const { mode, wallet, points } of entries) gained.set(`${mode} ${wallet}`, points + (gained.get(`${mode} ${wallet}`) ?? 0));
+  return rows.map((row) => ({ ...row, gained: gained.get(`${row.mode} ${row.wallet}`) ?? 0 }));
 }

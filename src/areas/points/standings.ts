@@ -33,7 +33,10 @@ export interface StandingRow {
 }
 
 /** The columns of a standing that boards show. */
-export type BoardStanding = Omit<StandingRow, `${Period}_before`>;
+export interface BoardStanding extends Omit<StandingRow, `${Period}_before`> {
+  /** Points that this version added to the total, and to the bucket of each period that contains the day of the transaction. Undefined when not known. */
+  readonly gained?: number;
+}
 
 const COLUMNS = ['total', ...PERIODS.flatMap((p) => [p, `${p}_value`, `${p}_before`])];
 
@@ -135,18 +138,22 @@ export async function readStandings(db: Pick<Tx, 'query'>, keys: readonly { boar
 const selectTotals = statement<BoardTotal>(
   'select_totals',
   `select s.* from unnest($2::text[], $3::text[]) as k(board, wallet), lateral (
-     select board, mode, wallet, total::float8 as total from standings s where s.board = k.board and s.mode = $1 and s.wallet = k.wallet offset 0) s`,
+     select board, mode, wallet, total::float8 as total, day, day_value::float8 as "dayValue"
+     from standings s where s.board = k.board and s.mode = $1 and s.wallet = k.wallet offset 0) s`,
 );
 
-/** The all-time total of a wallet on a board, in one mode. */
+/** The value of a wallet on a board, in one mode: of all time, and of the latest UTC day on which the value changed. */
 export interface BoardTotal {
   readonly board: string;
   readonly mode: Mode;
   readonly wallet: string;
   readonly total: number;
+  /** The latest UTC day number. */
+  readonly day: number;
+  readonly dayValue: number;
 }
 
-/** Reads the all-time totals of wallets on boards, in one mode. Skips keys without a row. */
+/** Reads the values of wallets on boards, in one mode. Skips keys without a row. */
 export async function readTotals(tx: Tx, mode: Mode, keys: readonly { board: string; wallet: string }[]): Promise<BoardTotal[]> {
   if (keys.length === 0) return [];
   return await tx.query(selectTotals, [mode, keys.map((k) => k.board), keys.map((k) => k.wallet)]);

@@ -14,7 +14,7 @@ import type { Tx } from '#platform/db/transaction.ts';
 import { cachedHoldings } from '#platform/solana/token-gate.ts';
 import { readCompletions, recordCompletions } from './completions/complete.ts';
 import { reviewCompletions } from './completions/void.ts';
-import { ProgressEstimates, type WindowEstimates } from './estimates.ts';
+import { ProgressEstimates, type WalletEstimates, type WindowEstimator } from './estimates.ts';
 import { readFacts, unrewardedGames } from './facts.ts';
 import { hasGates } from './gates.ts';
 import { countActivities } from './metrics.ts';
@@ -28,15 +28,26 @@ interface WalletActivities {
   /** The keys of all these activities, as `activityKeys` returns them. */
   readonly keys: Set<string>;
   readonly activities: ActivityEvent[];
+  readonly estimates: WalletEstimates;
 }
 
 /** Groups activities by day number, then by wallet. */
-function groupByDay(activities: readonly ActivityEvent[], inBeta: ReadonlySet<string>): Map<number, WalletActivities[]> {
+function groupByDay(
+  activities: readonly ActivityEvent[],
+  inBeta: ReadonlySet<string>,
+  estimates: ProgressEstimates,
+): Map<number, WalletActivities[]> {
   const days = new Map<number, Map<string, WalletActivities>>();
   for (const activity of activities) {
     const { wallet, day, kind, gameId } = activity;
     const wallets = days.get(day) ?? new Map<string, WalletActivities>();
-    const known: WalletActivities = wallets.get(wallet) ?? { wallet, mode: inBeta.has(wallet) ? 'beta' : 'regular', keys: new Set(), activities: [] };
+    const known: WalletActivities = wallets.get(wallet) ?? {
+      wallet,
+      mode: inBeta.has(wallet) ? 'beta' : 'regular',
+      keys: new Set(),
+      activities: [],
+      estimates: estimates.ofWallet(wallet),
+    };
     known.activities.push(activity);
     for (const key of activityKeys(kind, gameId ?? '')) known.keys.add(key);
     wallets.set(wallet, known);
@@ -56,7 +67,8 @@ interface Candidate {
   readonly windowKey: string;
   /** Time at which an activity of the batch may have completed the quest, ms since 1970. */
   readonly at: number;
-  readonly estimates: WindowEstimates;
+  readonly window: WindowEstimator;
+  readonly estimates: WalletEstimates;
 }
 
 /**
@@ -66,7 +78,7 @@ interface Candidate {
 function findCandidates(
   quests: readonly Quest[],
   activityDays: ReadonlyMap<number, readonly WalletActivities[]>,
-  estimatesOf: ProgressEstimates,
+  progress: ProgressEstimates,
 ): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const quest of quests) {
@@ -76,12 +88,13 @@ function findCandidates(
     for (const [day, wallets] of activityDays) {
       const { key: windowKey, first } = questWindow(quest, day);
       if (day < first) continue;
-      const estimates = estimatesOf.forWindow(quest, windowKey);
-      for (const { wallet, mode, keys: walletKeys, activities } of wallets) {
-        if (!keys.some((key) => walletKeys.has(key)) || !estimates.add(wallet, mode, activities)) continue;
+      const window = progress.windowOf(quest, windowKey);
+      for (const { wallet, mode, keys: walletKeys, activities, estimates } of wallets) {
+        if (!keys.some((key) => walletKeys.has(key)) || !window.add(estimates, mode, activities)) continue;
         const at = activities.map((activity) => completionTime(quest, activity)).find((time) => time !== null);
         const isActive = walletKeys.has('any');
-        if (at !== undefined) found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, mode, quest, day, isActive, windowKey, at, estimates });
+        if (at !== undefined)
+          found.set(`${quest.id} ${windowKey} ${wallet}`, { wallet, mode, quest, day, isActive, windowKey, at, window, estimates });
       }
     }
   }
@@ -96,21 +109,21 @@ async function selectMet(tx: Tx, open: OpenDay, possible: readonly Candidate[], 
     possible.map(({ wallet }) => wallet),
     possible.map(({ windowKey }) => windowKey),
   );
-  const uncompleted = possible.filter(({ wallet, mode, quest, windowKey, estimates }) => {
+  const uncompleted = possible.filter(({ wallet, mode, quest, windowKey, window, estimates }) => {
     const completion = completions.find({ wallet, questId: quest.id, windowKey });
     // A completion with the time `open.at` was recorded by this transaction, which may be rolled back. Only an earlier completion is committed for
     // certain, so only an earlier completion is marked in the estimates.
-    if (completion && completion.at < open.at.getTime()) estimates.markCompleted(wallet, mode);
+    if (completion && completion.at < open.at.getTime()) window.markCompleted(estimates, mode);
     return completion === undefined;
   });
   if (uncompleted.length === 0) return [];
   const facts = await readFacts(tx, uncompleted, unrewarded);
-  return uncompleted.filter(({ wallet, quest, day, isActive, estimates }, i) => {
+  return uncompleted.filter(({ quest, day, isActive, window, estimates }, i) => {
     const known = facts[i];
     if (!known) return false;
     const isDone = isMet(quest.definition.requirement, known);
-    if (isDone) estimates.delete(wallet);
-    else estimates.setFacts(wallet, known, isActive ? day : null);
+    if (isDone) window.delete(estimates);
+    else window.setFacts(estimates, known, isActive ? day : null);
     return isDone;
   });
 }
@@ -150,7 +163,7 @@ async function consume(app: App, tx: Tx, open: OpenDay, activities: readonly Act
   estimates.beginBatch(next?.batch ?? 0, unrewarded);
   estimates.forget(decided);
   estimates.forgetLate(activities);
-  const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities, inBeta), estimates), unrewarded);
+  const completed = await selectMet(tx, open, findCandidates(quests, groupByDay(activities, inBeta, estimates), estimates), unrewarded);
   if (completed.length === 0) return reviewed;
   const holdings = await cachedHoldings(app, [...new Set(completed.map(({ wallet }) => wallet))]);
   // The job checks gates, because their balances are read from the chain.

@@ -3,8 +3,14 @@ import { type Condition, conditionsOf } from './definition.ts';
 import { isCounted, isSatisfied, progressOf, type QuestFacts } from './progress.ts';
 import type { Quest } from './rows.ts';
 
-/** Maximum estimates per process. A process has one estimate per wallet and window of a quest. Above the maximum, all estimates are cleared. */
+/** Maximum estimates per process. A process has at most one estimate per wallet and window of a quest. Above the maximum, all estimates are cleared. */
 const MAX_ESTIMATES = 300_000;
+
+/**
+ * The estimates of one wallet, by window: the progress per condition; then the UTC day number of its streak, NaN when the wallet may extend the streak with
+ * each activity. They are stored by wallet, because a search for the wallet in each window took a tenth of a worker's time.
+ */
+export type WalletEstimates = Map<WindowEstimator, number[]>;
 
 /** Markers that replace the estimate of a wallet that has completed the quest in the window, by the mode in which the wallet completed the quest. */
 const COMPLETED: Readonly<Record<Mode, number[]>> = { regular: [], beta: [] };
@@ -14,20 +20,14 @@ const requiredOf = (condition: Condition): number => {
   return condition.type === 'bestScore' ? condition.atLeast : Number.POSITIVE_INFINITY;
 };
 
-/** Estimates for one window of a quest: an upper bound of each wallet's progress. */
-export class WindowEstimates {
+/** One window of a quest. Its estimates are upper bounds of the progress of wallets. */
+export class WindowEstimator {
   readonly #quest: Quest;
   readonly #conditions: readonly Condition[];
-  /** By wallet: the progress per condition; then the UTC day number of its streak, NaN when the wallet may extend the streak with each activity. */
-  readonly #progress = new Map<string, number[]>();
 
   constructor(quest: Quest) {
     this.#quest = quest;
     this.#conditions = conditionsOf(quest.definition.requirement);
-  }
-
-  get size(): number {
-    return this.#progress.size;
   }
 
   /**
@@ -35,8 +35,8 @@ export class WindowEstimates {
    * @param mode the present mode of the wallet
    * @returns whether the requirement may be met; if so, the caller must read the exact progress
    */
-  add(wallet: string, mode: Mode, activities: readonly ActivityEvent[]): boolean {
-    const known = this.#progress.get(wallet);
+  add(wallet: WalletEstimates, mode: Mode, activities: readonly ActivityEvent[]): boolean {
+    const known = wallet.get(this);
     if (known === COMPLETED[mode]) return false;
     if (!known || known === COMPLETED.regular || known === COMPLETED.beta) return true;
     const streakDay = known[this.#conditions.length];
@@ -58,24 +58,24 @@ export class WindowEstimates {
    * Sets the estimate of a wallet from the exact progress of this wallet.
    * @param activeDay UTC day number for which the progress was read, if the wallet was active on this day, so that the streak includes the day; else null
    */
-  setFacts(wallet: string, facts: QuestFacts, activeDay: number | null): void {
+  setFacts(wallet: WalletEstimates, facts: QuestFacts, activeDay: number | null): void {
     const progress = this.#conditions.map((condition) => {
       const { have, need } = progressOf(condition, facts);
       // A follow is a state of the account, which may change without an activity. So the caller reads it each time the other conditions may be met.
       if (have >= need || condition.type === 'follow') return Number.POSITIVE_INFINITY;
       return typeof have === 'bigint' ? 0 : have;
     });
-    this.#progress.set(wallet, [...progress, activeDay ?? Number.NaN]);
+    wallet.set(this, [...progress, activeDay ?? Number.NaN]);
   }
 
   /** Removes the estimate of a wallet, so that the exact progress is read next time. */
-  delete(wallet: string): void {
-    this.#progress.delete(wallet);
+  delete(wallet: WalletEstimates): void {
+    wallet.delete(this);
   }
 
   /** Marks the quest as completed by the wallet in a mode. Precondition: the completion is committed. */
-  markCompleted(wallet: string, mode: Mode): void {
-    this.#progress.set(wallet, COMPLETED[mode]);
+  markCompleted(wallet: WalletEstimates, mode: Mode): void {
+    wallet.set(this, COMPLETED[mode]);
   }
 }
 
@@ -85,7 +85,8 @@ export class WindowEstimates {
  * subtracted.
  */
 export class ProgressEstimates {
-  readonly #windows = new Map<string, WindowEstimates>();
+  readonly #windows = new Map<string, WindowEstimator>();
+  readonly #wallets = new Map<string, WalletEstimates>();
   #batchNumber = 0;
   #games = '';
   /** Latest UTC day number of an activity of the batches so far. */
@@ -98,8 +99,11 @@ export class ProgressEstimates {
    */
   beginBatch(batchNumber: number, unrewarded: ReadonlySet<string>): void {
     const games = [...unrewarded].join();
-    const size = this.#windows.values().reduce((sum, window) => sum + window.size, 0);
-    if (batchNumber !== this.#batchNumber + 1 || games !== this.#games || size > MAX_ESTIMATES) this.#windows.clear();
+    const size = this.#windows.size * this.#wallets.size;
+    if (batchNumber !== this.#batchNumber + 1 || games !== this.#games || size > MAX_ESTIMATES) {
+      this.#windows.clear();
+      this.#wallets.clear();
+    }
     this.#batchNumber = batchNumber;
     this.#games = games;
   }
@@ -115,13 +119,20 @@ export class ProgressEstimates {
 
   /** Removes the estimates of wallets in all quests, because their progress increased in a way that the estimates do not count. */
   forget(wallets: readonly string[]): void {
-    for (const window of this.#windows.values()) for (const wallet of wallets) window.delete(wallet);
+    for (const wallet of wallets) this.#wallets.delete(wallet);
   }
 
-  /** Returns the estimates for the current version of a quest in a window. */
-  forWindow(quest: Quest, windowKey: string): WindowEstimates {
+  /** Returns the estimates of a wallet. The caller may change them until the next batch. */
+  ofWallet(wallet: string): WalletEstimates {
+    const known = this.#wallets.get(wallet) ?? new Map<WindowEstimator, number[]>();
+    this.#wallets.set(wallet, known);
+    return known;
+  }
+
+  /** Returns a window of the current version of a quest. */
+  windowOf(quest: Quest, windowKey: string): WindowEstimator {
     const key = `${quest.id} ${quest.version} ${windowKey}`;
-    const known = this.#windows.get(key) ?? new WindowEstimates(quest);
+    const known = this.#windows.get(key) ?? new WindowEstimator(quest);
     this.#windows.set(key, known);
     return known;
   }

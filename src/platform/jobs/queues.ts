@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Queue } from 'bullmq';
+import { type JobsOptions, Queue } from 'bullmq';
 import { unavailable } from '#lib/errors.ts';
 import { exportTrace } from '#platform/observability/tracing/tracing.ts';
 import type { RedisClient } from '#platform/redis/connection.ts';
@@ -45,23 +45,12 @@ export function openQueues(connection: RedisClient, prefix: string, names: reado
       if (connection.status !== 'ready') await readySoon(connection);
       const byQueue = Map.groupBy(jobs, ({ job }) => job.queue);
       await Promise.all(
-        [...byQueue].map(([name, entries]) =>
-          all.get(name)?.addBulk(
-            entries.map(({ job, payload }) => ({
-              name: job.name,
-              data: payload,
-              opts: {
-                ...telemetryOf(job, payload),
-                attempts: job.attempts,
-                backoff: { type: job.backoff, delay: job.backoffMs },
-                removeOnComplete: KEEP_DONE,
-                removeOnFail: KEEP_FAILED,
-                ...(job.priority ? { priority: job.priority(payload) } : {}),
-                ...(job.id ? { deduplication: { id: job.id(payload) } } : {}),
-              },
-            })),
-          ),
-        ),
+        [...byQueue].map(([name, entries]) => {
+          const described = entries.map(({ job, payload }) => ({ name: job.name, data: payload, opts: optionsOf(job, payload) }));
+          const [first, ...others] = described;
+          // A single job needs no pipeline, whose construction costs more than the command.
+          return first && others.length === 0 ? all.get(name)?.add(first.name, first.data, first.opts) : all.get(name)?.addBulk(described);
+        }),
       );
     },
     async close() {
@@ -69,6 +58,16 @@ export function openQueues(connection: RedisClient, prefix: string, names: reado
     },
   };
 }
+
+const optionsOf = (job: Job, payload: unknown): JobsOptions => ({
+  ...telemetryOf(job, payload),
+  attempts: job.attempts,
+  backoff: { type: job.backoff, delay: job.backoffMs },
+  removeOnComplete: KEEP_DONE,
+  removeOnFail: KEEP_FAILED,
+  ...(job.priority ? { priority: job.priority(payload) } : {}),
+  ...(job.id ? { deduplication: { id: job.id(payload) } } : {}),
+});
 
 /** Returns the trace context that a job carries to the worker; empty when there is none. */
 function telemetryOf(job: Job, payload: unknown) {

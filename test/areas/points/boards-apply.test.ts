@@ -118,6 +118,30 @@ test('the size of a complete board is the number, the sum and the maximum of the
   expect([await t.app.redis.zcard(keys.span('all', 0)), await t.app.redis.exists(keys.sum('all', 0))]).toEqual([1, 0]);
 });
 
+test('the sum of a board is right although standings arrive in another order, twice or never, or were below zero before', async () => {
+  await rebuildBoard(t.app, 'global');
+  const [first, second] = [createWallet().address, createWallet().address];
+  const before = (await readSummary(t.app, 'global', { span: 'all' })).points;
+  let n = 0;
+  const give = (wallet: string, points: number) =>
+    t.app.tx(async (tx) => {
+      const open = await openDay(tx);
+      const rows = await appendPoints(tx, open, [{ ...entry(wallet, `sum-${n++}`), points }], { areNew: true });
+      return () => applyToBoard(t.app, 'global', open.day, rows);
+    });
+  const [one, two, three] = [await give(first, 10), await give(first, 20), await give(first, 40)];
+  for (const apply of [two, one, two, three]) await apply();
+  await (await give(second, -50))();
+  await give(second, 60);
+  await (await give(second, 5))();
+  await (await give(second, 7))();
+  const sums = async () => Promise.all((['all', 'day', 'year'] as const).map(async (span) => (await readSummary(t.app, 'global', { span })).points));
+  expect((await sums())[0]).toBe(before + 70 + 22);
+  const shown = await sums();
+  await rebuildBoard(t.app, 'global');
+  expect(await sums()).toEqual(shown);
+});
+
 test('the rank of a changed value is known at once, and the board then shows the change, although the refresh job has not run', async () => {
   await rebuildBoard(t.app, 'global');
   const { address: wallet } = createWallet();

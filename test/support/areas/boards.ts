@@ -47,7 +47,7 @@ async function write(app: App, way: BoardUpdate, work: (tx: Tx) => Promise<{ row
   return day;
 }
 
-/** Grants points, or takes points back. @returns UTC day number of the entry */
+/** Grants points, or takes points back. Points of games are appended like those of scores. @returns UTC day number of the entry */
 export function givePoints(
   app: App,
   { kind = 'game', reason, ...entry }: Pick<LedgerEntry, 'wallet' | 'points'> & Partial<Pick<LedgerEntry, 'kind' | 'reason' | 'mode' | 'rewards'>>,
@@ -58,7 +58,7 @@ export function givePoints(
     const cause = LEDGER_CAUSES.find((one) => one.kind === kind && (reason === undefined || one.reason === reason));
     if (!cause) throw new Error(`no ledger entry of the kind ${kind} has the reason ${reason}`);
     const full = { mode: 'regular', sourceId: randomUUID(), rewards: true, ...cause, ...entry } as const;
-    return { rows: await appendPoints(tx, open, [full]), day: open.day };
+    return { rows: await appendPoints(tx, open, [full], { areNew: kind === 'game' }), day: open.day };
   });
 }
 

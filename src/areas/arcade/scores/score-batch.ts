@@ -1,5 +1,6 @@
 import {
   appendPoints,
+  type Best,
   type BoardStanding,
   type BoardTotal,
   countScores,
@@ -55,6 +56,9 @@ const TOO_MANY_HELD = {
     'the score must wait until a moderator decides about earlier scores of this wallet: too many of them are held, and this score would be held too',
 } as const;
 
+/** Best score of a wallet that has no score on the day of the batch, or whose latest day is not known to be this day. Less than each score. */
+const NO_SCORE = -1;
+
 /** The submissions of one transaction. Evaluates each submission against the rows of the earlier ones. */
 export class ScoreBatch {
   readonly newRows: ScoreRow[] = [];
@@ -63,7 +67,10 @@ export class ScoreBatch {
   readonly #players: Map<string, Player>;
   readonly #evidence: Evidence;
   readonly #known = new Map<string, ScoreRow>();
-  readonly #bests = new Map<string, number>();
+  /** Best scores by board, mode and wallet: of all time, and of the day of this batch. */
+  readonly #bests = new Map<string, { total: number; today: number }>();
+  /** The best scores of this batch that improve the best scores of a period, by board, mode and wallet. */
+  readonly #raised = new Map<string, Best>();
   /** Points that each new score left of the daily caps, by score id. */
   readonly #left = new Map<string, DailyPoints>();
   readonly #refusedReplays: RefusedReplay[] = [];
@@ -75,7 +82,9 @@ export class ScoreBatch {
     this.#players = players;
     this.#evidence = evidence;
     for (const row of earlier) this.#remember(row);
-    for (const { board, mode, wallet, total } of bests) this.#bests.set(`${board} ${mode} ${wallet}`, total);
+    for (const { board, mode, wallet, total, day, dayValue } of bests) {
+      this.#bests.set(`${board} ${mode} ${wallet}`, { total, today: day === open.day ? dayValue : NO_SCORE });
+    }
   }
 
   #remember(row: ScoreRow): void {
@@ -161,9 +170,7 @@ export class ScoreBatch {
 
   #score(game: Game, player: Player, s: Submission, held: string[] | null): ScoreRow {
     const normalized = normalize(game.normalization, s.score);
-    const board = `${gameBoard(game.id)} ${player.mode} ${s.wallet}`;
-    const personalBest = held === null && normalized > (this.#bests.get(board) ?? 0);
-    if (personalBest) this.#bests.set(board, normalized);
+    const personalBest = held === null && this.#raiseBest(game, player, normalized);
     const award = held === null ? awardPoints(this.#app, player, this.#open, game, normalized) : { points: 0, noPointsReason: null };
     return {
       id: s.id,
@@ -183,6 +190,15 @@ export class ScoreBatch {
       durationMs: s.durationMs,
       battleId: s.battleId,
     };
+  }
+
+  /** Remembers an accepted score that improves a best score of the player. @returns whether it is the best score of all time */
+  #raiseBest(game: Game, { mode, wallet }: Player, value: number): boolean {
+    const key = `${gameBoard(game.id)} ${mode} ${wallet}`;
+    const best = this.#bests.get(key) ?? { total: 0, today: NO_SCORE };
+    if (value > best.today) this.#raised.set(key, { board: gameBoard(game.id), mode, wallet, value });
+    this.#bests.set(key, { total: Math.max(best.total, value), today: Math.max(best.today, value) });
+    return value > best.total;
   }
 
   /** Counts a score in regular mode as a play of its own, unless the start of its play was counted. */
@@ -217,11 +233,7 @@ export class ScoreBatch {
         paid.map((row) => this.#entry(row)),
         { areNew: true },
       ),
-      raiseBests(
-        tx,
-        this.#open.day,
-        accepted.map((row) => ({ board: gameBoard(row.gameId), mode: row.mode, wallet: row.wallet, value: row.normalized })),
-      ),
+      raiseBests(tx, this.#open.day, [...this.#raised.values()]),
       appendScoreActivities(tx, 'score', accepted, { areNew: true }),
       storeReplays(tx, this.#replays(), this.#open.at),
     ]);

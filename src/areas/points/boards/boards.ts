@@ -43,6 +43,15 @@ function newestOfWallets(rows: readonly BoardStanding[]): BoardStanding[] {
 }
 
 /**
+ * Returns the points by which a standing exceeds its version before in all time and in each period; '' if they are unknown, or if a value before was
+ * negative, because a board does not show it.
+ */
+function gainOf(row: BoardStanding, day: number): number | '' {
+  if (row.gained === undefined || row.day !== day) return '';
+  return Math.min(row.total, ...PERIODS.map((period) => row[`${period}_value`])) < row.gained ? '' : row.gained;
+}
+
+/**
  * Copies standings to a board in Redis. Skips a standing if the board has the same or a newer version of this standing. So calls may be repeated, and
  * may come in any order.
  * @param day UTC day number on which the rows were written
@@ -68,6 +77,7 @@ export async function applyToBoard(
     shown.length,
     ...shown.map(({ wallet }) => wallet),
     ...shown.map(({ version }) => version),
+    ...shown.map((row) => gainOf(row, day)),
     ...shown.map(({ total }) => listed(total)),
     ...buckets.flatMap(({ period, bucket }) => shown.map((row) => (row[period] === bucket ? listed(row[`${period}_value`]) : ''))),
     ...wallets,

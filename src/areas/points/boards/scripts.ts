@@ -105,26 +105,33 @@ return { complete, found }
 /**
  * Lua: writes standings to a board. Skips a standing if the board has the same or a newer version of this standing.
  *   KEYS[1]     the key that marks the board as complete
- *   KEYS[2]     hash that maps each wallet to the version of its standing on the board
+ *   KEYS[2]     hash that maps each wallet to the version of its standing on the board; half a version less if a sorted set did not get its value
  *   KEYS[3..7]  the sorted sets: all time, day, week, month, year
  *   KEYS[8..12] the sums of these sorted sets; only for a board of points
  *   ARGV[1..4]  expiry times of the sorted sets day, week, month and year, ms since 1970
  *   ARGV[5]     n, the number of standings, at most one per wallet
- *   next        n wallets, n versions, and for each sorted set n values ('' leaves the sorted set unchanged, '-' removes the wallet)
+ *   next        n wallets, n versions, n numbers by which all values exceed those of the version before ('' = unknown), and for each sorted set n values
+ *               ('' leaves the sorted set unchanged, '-' removes the wallet)
  *   last        the wallets whose neighbourhoods are returned
  * Returns [whether the board is complete, number of wallets, one neighbourhood per requested wallet].
  */
 export const applyBoard = script<[complete: 0 | 1, n: number, ...found: WindowReply[]]>(`${COMPLETE}${NEIGHBOURHOOD}
 local n = tonumber(ARGV[5])
-local newer, versions = {}, {}
+local newer, versions, gains = {}, {}, {}
 if n > 0 then
   local known = call('HMGET', KEYS[2], unpack(ARGV, 6, 5 + n))
   local size = 0
   for i = 1, n do
-    local version = ARGV[5 + n + i]
-    if not known[i] or tonumber(known[i]) < tonumber(version) then
-      newer[size / 2 + 1] = i
-      versions[size + 1], versions[size + 2] = ARGV[5 + i], version
+    local version, before = tonumber(ARGV[5 + n + i]), tonumber(known[i] or 0)
+    if before < version then
+      local j = size / 2 + 1
+      newer[j] = i
+      -- With all values of the version before, the sum of a sorted set changes by the gain. Otherwise, it needs the present values.
+      gains[j] = KEYS[8] and before + 1 == version and tonumber(ARGV[5 + 2 * n + i]) or false
+      versions[size + 1], versions[size + 2] = ARGV[5 + i], ARGV[5 + n + i]
+      for k = 3, 7 do
+        if ARGV[5 + k * n + i] == '' then versions[size + 2] = version - 0.5 end
+      end
       size = size + 2
     end
   end
@@ -132,7 +139,7 @@ end
 if #newer > 0 then
   call('HSET', KEYS[2], unpack(versions))
   for k = 3, 7 do
-    local before_values, sum = 5 + (k - 1) * n, KEYS[k + 5]
+    local before_values, sum = 5 + k * n, KEYS[k + 5]
     local listed, unlisted, changed, difference = {}, {}, {}, 0
     local size = 0
     for j = 1, #newer do
@@ -142,8 +149,10 @@ if #newer > 0 then
       elseif value ~= '' then
         listed[size + 1], listed[size + 2] = value, wallet
         size = size + 2
-        if sum then
-          changed[size / 2] = wallet
+        if gains[j] then
+          difference = difference + gains[j]
+        elseif sum then
+          changed[#changed + 1] = wallet
           difference = difference + value
         end
       end
@@ -168,7 +177,7 @@ if #newer > 0 then
   end
 end
 local out = { complete, call('ZCARD', KEYS[3]) }
-for i = 6 + n * 7, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
+for i = 6 + n * 8, #ARGV do out[#out + 1] = neighbourhood(KEYS[3], ARGV[i]) end
 return out
 `);
 
