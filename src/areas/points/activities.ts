@@ -1,3 +1,4 @@
+import { columnArrays } from '#platform/db/column-arrays.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
@@ -80,6 +81,16 @@ const insertActivities = statement('insert_activities', insertBatch('on conflict
 // Without the clause, PostgreSQL does not look for an equal activity before each insertion.
 const insertNewActivities = statement('insert_new_activities', insertBatch(''));
 
+const activityColumns = columnArrays<Activity>(
+  (a) => a.kind,
+  (a) => a.sourceId,
+  (a) => a.wallet,
+  (a) => a.gameId,
+  (a) => a.amount,
+  (a) => a.battleId ?? null,
+);
+const asJson = (a: Activity) => [a.kind, a.sourceId, a.wallet, a.gameId, String(a.amount), a.battleId ?? null];
+
 /**
  * Appends activities in `tx`. Precondition: `tx` also stores the cause of the activities, for example the score. Skips an activity whose (kind,
  * sourceId) exists already.
@@ -87,13 +98,5 @@ const insertNewActivities = statement('insert_new_activities', insertBatch(''));
  */
 export async function appendActivities(tx: Tx, activities: readonly Activity[], { areNew = false } = {}): Promise<void> {
   if (activities.length === 0) return;
-  await tx.query(areNew ? insertNewActivities : insertActivities, [
-    activities.map((a) => a.kind),
-    activities.map((a) => a.sourceId),
-    activities.map((a) => a.wallet),
-    activities.map((a) => a.gameId),
-    activities.map((a) => a.amount),
-    activities.map((a) => a.battleId ?? null),
-    JSON.stringify(activities.map((a) => [a.kind, a.sourceId, a.wallet, a.gameId, String(a.amount), a.battleId ?? null])),
-  ]);
+  await tx.query(areNew ? insertNewActivities : insertActivities, [...activityColumns(activities), JSON.stringify(activities.map(asJson))]);
 }

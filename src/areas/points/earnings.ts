@@ -1,3 +1,4 @@
+import { columnArrays } from '#platform/db/column-arrays.ts';
 import { milliseconds, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { OpenDay } from './ledger.ts';
@@ -113,16 +114,18 @@ const save = statement(
      as e(wallet, day, earned, by_game, tally, last_score_ms, overlap_ms) where p.wallet = e.wallet`,
 );
 
+const savedColumns = columnArrays<Player>(
+  (p) => p.wallet,
+  (p) => p.earnedDay,
+  (p) => p.earned,
+  (p) => JSON.stringify(p.earnedByGame),
+  (p) => JSON.stringify(p.tally),
+  (p) => p.lastScoreAt,
+  (p) => Math.round(p.overlapMs),
+);
+
 /** Saves the earnings and tallies of locked players. */
 export async function saveEarnings(tx: Tx, players: readonly Player[]): Promise<void> {
   if (players.length === 0) return;
-  await tx.query(save, [
-    players.map((p) => p.wallet),
-    players.map((p) => p.earnedDay),
-    players.map((p) => p.earned),
-    players.map((p) => JSON.stringify(p.earnedByGame)),
-    players.map((p) => JSON.stringify(p.tally)),
-    players.map((p) => p.lastScoreAt),
-    players.map((p) => Math.round(p.overlapMs)),
-  ]);
+  await tx.query(save, savedColumns(players));
 }

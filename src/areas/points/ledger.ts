@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { columnArrays } from '#platform/db/column-arrays.ts';
 import { instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type BoardStanding, bucketsOf, type Mode, upsertStandings } from './standings.ts';
@@ -90,6 +91,18 @@ const appendEntries = statement<BoardStanding>('append_points', insertEntries('o
 // Without the clause, PostgreSQL does not look for an equal entry before each insertion.
 const appendNewEntries = statement<BoardStanding>('append_new_points', insertEntries(''));
 
+const entryColumns = columnArrays<LedgerEntry>(
+  (e) => e.wallet,
+  (e) => e.mode,
+  (e) => e.kind,
+  (e) => e.reason,
+  (e) => e.source,
+  (e) => e.sourceId,
+  (e) => e.points,
+  (e) => e.rewards,
+  (e) => (e.factors ? JSON.stringify(e.factors) : null),
+);
+
 /** Number of rows per counter. A writer picks one of them at random, so that concurrent writers rarely lock the same row. */
 export const COUNTER_SHARDS = 16;
 
@@ -103,15 +116,7 @@ export async function appendPoints(tx: Tx, open: OpenDay, entries: readonly Ledg
   if (entries.length === 0) return [];
   const rows = await tx.query(areNew ? appendNewEntries : appendEntries, [
     ...bucketsOf(open.day),
-    entries.map((e) => e.wallet),
-    entries.map((e) => e.mode),
-    entries.map((e) => e.kind),
-    entries.map((e) => e.reason),
-    entries.map((e) => e.source),
-    entries.map((e) => e.sourceId),
-    entries.map((e) => e.points),
-    entries.map((e) => e.rewards),
-    entries.map((e) => (e.factors ? JSON.stringify(e.factors) : null)),
+    ...entryColumns(entries),
     open.at.toISOString(),
     randomInt(COUNTER_SHARDS),
   ]);

@@ -1,4 +1,5 @@
 import { type ActivityEvent, DECISIONS, isAction, isVoided, isVoiding } from '#areas/points';
+import { columnArrays } from '#platform/db/column-arrays.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
@@ -58,6 +59,16 @@ function totalPerDay(activities: readonly ActivityEvent[]): DailyTotal[] {
   return [...all.values()];
 }
 
+const countedColumns = columnArrays<DailyTotal>(
+  (t) => t.wallet,
+  (t) => t.week,
+  (t) => t.kind,
+  (t) => t.subject,
+  (t) => t.count,
+  (t) => t.best,
+  (t) => (t.kind === 'burn' ? t.sum : null),
+);
+
 /**
  * Subtracts voided scores ($3: -1) from the counts of the weekday ($2) on which the scores were accepted, and adds restored scores ($3: 1). Sets the
  * best score of that day to the maximum of all scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
@@ -88,20 +99,7 @@ export async function countActivities(tx: Tx, activities: readonly ActivityEvent
   // Sends the statements for voids last, because a batch may contain a score and the void of this score. The connection runs statements in the order
   // in which they are sent.
   await Promise.all([
-    ...done
-      .entries()
-      .map(([weekday, rows]) =>
-        tx.query(weekday < 0 ? countBurns : countWeeks, [
-          Math.abs(weekday),
-          rows.map(({ wallet }) => wallet),
-          rows.map(({ week }) => week),
-          rows.map(({ kind }) => kind),
-          rows.map(({ subject }) => subject),
-          rows.map(({ count }) => count),
-          rows.map(({ best }) => best),
-          rows.map(({ kind, sum }) => (kind === 'burn' ? sum : null)),
-        ]),
-      ),
+    ...done.entries().map(([weekday, rows]) => tx.query(weekday < 0 ? countBurns : countWeeks, [Math.abs(weekday), ...countedColumns(rows)])),
     ...WEEKDAYS.map((weekday) => voiding.length > 0 && tx.query(countVoiding, [voiding.map(({ sourceId }) => sourceId), weekday, changes])),
   ]);
 }

@@ -89,9 +89,12 @@ export function arrayEncoder(text: string): (values: readonly unknown[]) => unkn
     const type = TYPES[cast];
     types.set(index, types.has(index) && types.get(index) !== type ? undefined : type);
   }
-  return (values) =>
-    values.map((value, i) => {
+  return (values) => {
+    const encoded: unknown[] = [];
+    for (const [i, value] of values.entries()) {
       const type = Array.isArray(value) ? types.get(i) : undefined;
-      return type && Array.isArray(value) ? encode(type, value) : value;
-    });
+      encoded.push(type && Array.isArray(value) ? encode(type, value) : value);
+    }
+    return encoded;
+  };
 }

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { COUNTER_SHARDS, type DailyPoints, type Mode, type OpenDay } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { daysBefore, newId, rangeOf } from '#lib/ids.ts';
+import { columnArrays } from '#platform/db/column-arrays.ts';
 import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { endOfPlay } from '../plays/end-of-play.ts';
@@ -144,6 +145,26 @@ const insertScores = statement(
      scores = c.scores + excluded.scores, score_sum = c.score_sum + excluded.score_sum`,
 );
 
+const insertedColumns = columnArrays<ScoreRow>(
+  (r) => r.id,
+  (r) => r.wallet,
+  (r) => r.gameId,
+  (r) => r.gameVersion,
+  (r) => r.playId,
+  (r) => r.idempotencyKey,
+  (r) => r.bodyHash,
+  (r) => r.score,
+  (r) => r.normalized,
+  (r) => r.points,
+  (r) => r.noPointsReason,
+  (r) => r.personalBest,
+  (r) => r.status,
+  (r) => (r.reasons.length === 0 ? null : JSON.stringify(r.reasons)),
+  (r) => r.mode,
+  (r) => r.durationMs,
+  (r) => r.battleId,
+);
+
 /** Plays and players that the start of a play did not count, because the score names no play, or the wallet started the play in beta mode. */
 export interface UncountedPlays {
   /** Ids of the games, one per play. */
@@ -159,23 +180,7 @@ export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly Scor
     open.day,
     open.at.toISOString(),
     randomInt(COUNTER_SHARDS),
-    rows.map((r) => r.id),
-    rows.map((r) => r.wallet),
-    rows.map((r) => r.gameId),
-    rows.map((r) => r.gameVersion),
-    rows.map((r) => r.playId),
-    rows.map((r) => r.idempotencyKey),
-    rows.map((r) => r.bodyHash),
-    rows.map((r) => r.score),
-    rows.map((r) => r.normalized),
-    rows.map((r) => r.points),
-    rows.map((r) => r.noPointsReason),
-    rows.map((r) => r.personalBest),
-    rows.map((r) => r.status),
-    rows.map((r) => (r.reasons.length === 0 ? null : JSON.stringify(r.reasons))),
-    rows.map((r) => r.mode),
-    rows.map((r) => r.durationMs),
-    rows.map((r) => r.battleId),
+    ...insertedColumns(rows),
     uncounted.games,
     uncounted.players.map(({ gameId }) => gameId),
     uncounted.players.map(({ wallet }) => wallet),

@@ -1,4 +1,4 @@
-import { bucketOf, bucketStart, PERIODS, type Span } from '#lib/periods.ts';
+import { bucketOf, bucketStart, PERIODS, type Period, type Span } from '#lib/periods.ts';
 import type { Neighbourhood } from '#lib/ranking.ts';
 import type { App } from '#platform/app.ts';
 import type { BoardStanding } from '../standings.ts';
@@ -47,8 +47,39 @@ function newestOfWallets(rows: readonly BoardStanding[]): BoardStanding[] {
  * negative, because a board does not show it.
  */
 function gainOf(row: BoardStanding, day: number): number | '' {
-  if (row.gained === undefined || row.day !== day) return '';
-  return Math.min(row.total, ...PERIODS.map((period) => row[`${period}_value`])) < row.gained ? '' : row.gained;
+  const { gained, total, day_value, week_value, month_value, year_value } = row;
+  if (gained === undefined || row.day !== day) return '';
+  return Math.min(total, day_value, week_value, month_value, year_value) < gained ? '' : gained;
+}
+
+/** Reads the columns of a period from a standing. Each function reads one column, which V8 does several times as fast as a read by a variable name. */
+const COLUMNS: Readonly<Record<Period, { bucketIn(row: BoardStanding): number; valueIn(row: BoardStanding): number }>> = {
+  day: { bucketIn: (row) => row.day, valueIn: (row) => row.day_value },
+  week: { bucketIn: (row) => row.week, valueIn: (row) => row.week_value },
+  month: { bucketIn: (row) => row.month, valueIn: (row) => row.month_value },
+  year: { bucketIn: (row) => row.year, valueIn: (row) => row.year_value },
+};
+
+/** Returns the argument of the script for a value; '-' for a value that the board does not show. */
+const listed = (value: number) => (value > 0 ? value : '-');
+
+/**
+ * Returns the arguments of the script that writes standings to a board.
+ * @param current the latest UTC day number of the standings
+ */
+function applyArguments(shown: readonly BoardStanding[], wallets: readonly string[], day: number, current: number): (string | number)[] {
+  const buckets = PERIODS.map((period) => ({ ...COLUMNS[period], period, bucket: bucketOf(period, current) }));
+  const args: (string | number)[] = buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS);
+  args.push(shown.length);
+  for (const { wallet } of shown) args.push(wallet);
+  for (const { version } of shown) args.push(version);
+  for (const row of shown) args.push(gainOf(row, day));
+  for (const { total } of shown) args.push(listed(total));
+  for (const { bucket, bucketIn, valueIn } of buckets) {
+    for (const row of shown) args.push(bucketIn(row) === bucket ? listed(valueIn(row)) : '');
+  }
+  args.push(...wallets);
+  return args;
 }
 
 /**
@@ -70,19 +101,7 @@ export async function applyToBoard(
   // Uses the latest day of the rows if it is later than `day`, because another writer may have changed a row after midnight.
   const current = shown.reduce((latest, row) => Math.max(latest, row.day), day);
   const keys = boardKeys(app.config.redis.prefix, board);
-  const buckets = PERIODS.map((period) => ({ period, bucket: bucketOf(period, current) }));
-  const listed = (value: number) => (value > 0 ? value : '-');
-  const args = [
-    ...buckets.map(({ period, bucket }) => (bucketStart(period, bucket + 1) + 2) * DAY_MS),
-    shown.length,
-    ...shown.map(({ wallet }) => wallet),
-    ...shown.map(({ version }) => version),
-    ...shown.map((row) => gainOf(row, day)),
-    ...shown.map(({ total }) => listed(total)),
-    ...buckets.flatMap(({ period, bucket }) => shown.map((row) => (row[period] === bucket ? listed(row[`${period}_value`]) : ''))),
-    ...wallets,
-  ];
   const all = [keys.ready, keys.versions, ...spanKeys(app.config.redis.prefix, board, current)];
-  const [complete, n, ...found] = await applyBoard(app.redis, all, args);
+  const [complete, n, ...found] = await applyBoard(app.redis, all, applyArguments(shown, wallets, day, current));
   return complete ? found.map((entry) => neighbourhoodOf(entry, n)) : null;
 }
