@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
 import { inTurns } from './comparison/turns.ts';
-import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, reportCpu } from './support/cpu.ts';
+import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, pauseSystem, reportCpu } from './support/cpu.ts';
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
 import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from './support/score-loads.ts';
@@ -114,6 +114,7 @@ async function signInAgain(wallets: readonly BenchWallet[]): Promise<BenchWallet
   return fresh;
 }
 
+const pause = () => pauseSystem(system);
 let isWarmUp = true;
 try {
   await openGame(system, GAME);
@@ -133,12 +134,12 @@ try {
       const result = await loadScores(await signInAgain(wallets), each, connections, SECONDS, WARMUP_SECONDS);
       reportLoad(`scores, ${connections} connections`, result, TARGETS[connections]);
       if (connections === MANY.connections) cachedPerSec = result.perSec;
-    });
+    }, pause);
   }
   await inTurns(async () => {
     const pairs = await loadPairs(await signInAgain(wallets));
     reportLoad(`play and its score, ${PAIRS.connections} connections`, { ...pairs, perSec: Math.round(pairs.perSec / 2) }, PAIRS);
-  });
+  }, pause);
   await sleep(Math.max(0, usedAt + MANY.unusedMs - performance.now()));
   const single = await loadScores(many, 1, MANY.connections, Math.min(SECONDS, MANY.wallets / 8_000), 1);
   reportLoad(`scores, ${MANY.connections} connections, ${MANY.wallets} wallets`, single);

@@ -11,14 +11,20 @@ export const TURNS = Number(process.env.BENCH_TURNS ?? 1);
 /**
  * Repeats a measurement `TURNS` times. Passes the turn after each time, so that the other side of the comparison measures next. The speed of a shared machine
  * changes within minutes, and both sides then meet the same speeds.
+ * @param pause function that stops all processes of the measured system, so that they take no CPU time from the other side, and returns a function that lets them run again
  * @throws AbortError when the process of the comparison ends meanwhile, so that the caller stops its system
  */
-export async function inTurns(measure: () => Promise<void>): Promise<void> {
+export async function inTurns(measure: () => Promise<void>, pause = () => async () => {}): Promise<void> {
   for (let i = 0; i < TURNS; i++) {
     await measure();
     if (TURNS === 1 || !process.send) continue;
-    process.send(PASS);
-    await nextTurn();
+    const resume = pause();
+    try {
+      process.send(PASS);
+      await nextTurn();
+    } finally {
+      await resume();
+    }
   }
 }
 

@@ -1,4 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sendSignal } from '#dev/stack/child.ts';
 import type { System } from '#dev/stack/system.ts';
 import { type Against, report } from './report.ts';
 
@@ -15,12 +17,35 @@ export type Cpu = Record<string, number>;
 export function cpuSeconds(system: System): Cpu {
   if (!existsSync('/proc/stat')) return {};
   const total = (pids: readonly number[]) => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_PER_SEC;
-  return {
-    api: total(system.apis.map((api) => api.pid)),
-    worker: total(system.workers.map((worker) => worker.pid)),
-    postgresql: total([system.postgres.pid, ...childrenOf(system.postgres.pid)]),
-    redis: total([system.redis.pid]),
-    load: total([process.pid]),
+  const parts = Object.entries(processesOf(system)).map(([part, pids]) => [part, total(pids)]);
+  return { ...Object.fromEntries(parts), load: total([process.pid]) };
+}
+
+/** Returns the ids of the processes of a system by part, in the order in which they need each other. */
+const processesOf = (system: System) => ({
+  api: system.apis.map((api) => api.pid),
+  worker: system.workers.map((worker) => worker.pid),
+  postgresql: [system.postgres.pid, ...childrenOf(system.postgres.pid)],
+  redis: [system.redis.pid],
+});
+
+/** Time after which a system that was paused has caught up with its recurring jobs and its connections, ms. */
+const CATCH_UP_MS = 2_000;
+
+/**
+ * Stops all processes of a system (SIGSTOP), so that they use no CPU time. Works only on Linux; does nothing on other systems.
+ * @returns a function that lets them run again, and waits until they have caught up
+ */
+export function pauseSystem(system: System): () => Promise<void> {
+  if (!existsSync('/proc/stat')) return async () => undefined;
+  // The id of a process that does not run is 0, which stands for the process group of this program.
+  const pids = Object.values(processesOf(system))
+    .flat()
+    .filter((pid) => pid > 0);
+  for (const pid of pids) sendSignal(pid, 'SIGSTOP');
+  return async () => {
+    for (const pid of pids.toReversed()) sendSignal(pid, 'SIGCONT');
+    await sleep(CATCH_UP_MS);
   };
 }
 
