@@ -132,11 +132,12 @@ test('the sum of a board is right although standings arrive in another order, tw
   const [one, two, three] = [await give(first, 10), await give(first, 20), await give(first, 40)];
   for (const apply of [two, one, two, three]) await apply();
   await (await give(second, -50))();
-  await give(second, 60);
+  await (await give(second, 60))();
+  await give(second, 3);
   await (await give(second, 5))();
   await (await give(second, 7))();
   const sums = async () => Promise.all((['all', 'day', 'year'] as const).map(async (span) => (await readSummary(t.app, 'global', { span })).points));
-  expect((await sums())[0]).toBe(before + 70 + 22);
+  expect((await sums())[0]).toBe(before + 70 + 25);
   const shown = await sums();
   await rebuildBoard(t.app, 'global');
   expect(await sums()).toEqual(shown);
