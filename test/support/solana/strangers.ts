@@ -51,8 +51,8 @@ async function measure(t: RewardsTest, test: StrangersTest, strangers: number): 
       const start = performance.now();
       const request = () => player.fetch('/api/rewards/claim', { json: claimBody(epoch, player.wallet), headers: { Prefer: 'wait=60' } });
       let answer = await request();
-      // A loaded machine answers 503; the time of the repetition counts.
-      for (let i = 0; answer.status === 503 && i < 10; i += 1) answer = await sleep(500).then(request);
+      // A loaded machine answers 503, or 202 when the time to wait is over; the time of the repetition counts.
+      for (let i = 0; [202, 503].includes(answer.status) && i < 10; i += 1) answer = await sleep(500).then(request);
       expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: expect.stringMatching(/confirmed|claimed/) })]);
       return performance.now() - start;
     }),
