@@ -107,7 +107,7 @@ function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Pro
   return Array.from({ length: BULL_WORKERS[name] ?? 1 }, (_, i) => {
     const options = { connection, prefix: queuePrefix(app.config.redis.prefix, name), ...WORKER_OPTIONS[name] };
     const worker = new Worker(name, handle, { ...options, skipStalledCheck: i > 0 });
-    worker.on('error', (err) => app.log[i > 0 ? 'debug' : 'warn']({ err, queue: name }, 'the queue is unreachable; BullMQ retries'));
+    worker.on('error', (err) => app.log.warn({ err, queue: name }, 'the queue is unreachable; BullMQ retries'));
     worker.on('failed', (bullJob, err) => reportFailure(app, name, bullJob, err));
     return worker;
   });

@@ -97,8 +97,12 @@ test('standings and totals are read by board, mode and wallet, not by any of the
     { board: 'global', wallet: a },
     { board: 'quests', wallet: b },
   ];
-  expect(await t.app.tx((tx) => readTotals(tx, 'regular', both))).toMatchObject([{ board: 'global', mode: 'regular', wallet: a, total: 7 }]);
-  expect(await t.app.tx((tx) => readTotals(tx, 'beta', both))).toMatchObject([{ board: 'global', mode: 'beta', wallet: a, total: 9 }]);
+  expect(await t.app.tx((tx) => readTotals(tx, 'regular', both))).toEqual([
+    { board: 'global', mode: 'regular', wallet: a, total: 7, day: expect.any(Number), dayValue: 7 },
+  ]);
+  expect(await t.app.tx((tx) => readTotals(tx, 'beta', both))).toEqual([
+    { board: 'global', mode: 'beta', wallet: a, total: 9, day: expect.any(Number), dayValue: 9 },
+  ]);
   expect(await t.app.tx((tx) => readTotals(tx, 'beta', []))).toEqual([]);
 });
 

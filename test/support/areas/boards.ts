@@ -47,7 +47,7 @@ async function write(app: App, way: BoardUpdate, work: (tx: Tx) => Promise<{ row
   return day;
 }
 
-/** Grants points, or takes points back. Points of games are appended like those of scores. @returns UTC day number of the entry */
+/** Grants points, or takes points back. Appends points of games with `areNew`, as the recording of scores does. @returns UTC day number of the entry */
 export function givePoints(
   app: App,
   { kind = 'game', reason, ...entry }: Pick<LedgerEntry, 'wallet' | 'points'> & Partial<Pick<LedgerEntry, 'kind' | 'reason' | 'mode' | 'rewards'>>,

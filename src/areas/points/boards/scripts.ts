@@ -110,8 +110,8 @@ return { complete, found }
  *   KEYS[8..12] the sums of these sorted sets; only for a board of points
  *   ARGV[1..4]  expiry times of the sorted sets day, week, month and year, ms since 1970
  *   ARGV[5]     n, the number of standings, at most one per wallet
- *   next        n wallets, n versions, n numbers by which all values exceed those of the version before ('' = unknown), and for each sorted set n values
- *               ('' leaves the sorted set unchanged, '-' removes the wallet)
+ *   next        n wallets; n versions; n gains: the number that the last change of the standing added to each of its values, '' if the number is not known;
+ *               then for each sorted set n values ('' leaves the sorted set unchanged, '-' removes the wallet)
  *   last        the wallets whose neighbourhoods are returned
  * Returns [whether the board is complete, number of wallets, one neighbourhood per requested wallet].
  */
@@ -126,7 +126,7 @@ if n > 0 then
     if before < version then
       local j = size / 2 + 1
       newer[j] = i
-      -- With all values of the version before, the sum of a sorted set changes by the gain. Otherwise, it needs the present values.
+      -- If the sorted sets have the values of the version before, their sums grow by the gain. Otherwise, the script reads the present values.
       gains[j] = KEYS[8] and before + 1 == version and tonumber(ARGV[5 + 2 * n + i]) or false
       versions[size + 1], versions[size + 2] = ARGV[5 + i], ARGV[5 + n + i]
       for k = 3, 7 do
