@@ -1,10 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { GO, PASS, Turns } from '#tools/bench/comparison/turns.ts';
 
 /** Starts a process that measures twice in turns, as a benchmark in a comparison does. */
-const forkMeasuring = (): ChildProcess => fork('test/support/bench/measure-in-turns.ts', { env: { ...process.env, BENCH_TURNS: '2' } });
+const forkMeasuring = (): ChildProcess => fork('test/support/bench/measure-in-turns.ts', { silent: true, env: { ...process.env, BENCH_TURNS: '2' } });
+
+/** Returns the steps that the process wrote. */
+const stepsOf = async (child: ChildProcess) => (await text(child.stdout ?? Readable.from([]))).trim().split('\n');
 
 /** Takes a turn `count` times, and writes the name of the side each time. */
 async function side(turns: Turns, name: string, count: number, log: string[]): Promise<void> {
@@ -37,15 +42,19 @@ test('a side that asks for the turn waits until the other side passes it', async
   await turns.take();
 });
 
-test('a benchmark process ends by itself after its last turn', async () => {
+test('a benchmark process pauses its system between its turns, and ends by itself after the last one', async () => {
   const child = forkMeasuring();
   child.on('message', (message) => message === PASS && child.send(GO));
-  expect(await once(child, 'exit')).toEqual([0, null]);
+  const [ended, steps] = await Promise.all([once(child, 'exit'), stepsOf(child)]);
+  expect(ended).toEqual([0, null]);
+  expect(steps).toEqual(['measure', 'pause', 'resume', 'measure', 'pause', 'resume']);
 });
 
 test('a benchmark process that waits for its turn fails when the process of the comparison ends', async () => {
   const child = forkMeasuring();
   expect(await once(child, 'message')).toEqual([PASS, undefined]);
   child.disconnect();
-  expect(await once(child, 'exit')).toEqual([1, null]);
+  const [ended, steps] = await Promise.all([once(child, 'exit'), stepsOf(child)]);
+  expect(ended).toEqual([1, null]);
+  expect(steps).toEqual(['measure', 'pause', 'resume']);
 });
