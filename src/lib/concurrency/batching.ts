@@ -7,16 +7,23 @@ interface BatchingOptions<Item> {
   /** Maximum batches in flight. */
   maxConcurrent: number;
   /**
-   * Minimum items of a batch that starts while another batch is in flight. Choose the number of items whose own cost equals the fixed cost of one
-   * flush.
+   * Minimum items of a batch that starts while another batch is in flight. Choose a number of items whose own cost is about the fixed cost of a flush. If it
+   * is set, the batches share the items evenly: each takes at most one `maxConcurrent`-th of the items that are in flight, pending or expected, but not
+   * less than this minimum. Otherwise the first batch takes all items, and the callers wait for one batch after the other, all at the same time.
    */
   minConcurrentSize?: number;
   /**
-   * Maximum delay before the next batch, ms, after a batch of several items. In this time, callers that just got a result can add their next item.
-   * The next batch starts earlier when it has as many items as the batch before and the items that were pending at the end of that batch together.
+   * Maximum delay of a batch after the end of a batch of several items, ms, while no other batch is in flight. In this time, callers that just got a result
+   * can add their next item. The batch starts earlier when it has its share, or the items of all these callers.
    */
   lingerMs?: number;
 }
+
+/**
+ * The part of its even share that a batch needs to start beside another one. With a whole share, a batch that lacks one item would wait for the end of the other
+ * batch.
+ */
+const LEAST_SHARE = 0.75;
 
 /**
  * Collects the items that arrive while batches are in flight and flushes them as the next batch. Batches grow under load; a single item is flushed at
@@ -25,22 +32,32 @@ interface BatchingOptions<Item> {
  */
 export function batching<Item>(
   flush: (items: Item[]) => Promise<void>,
-  { maxSize, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, maxConcurrent, minConcurrentSize = 1, lingerMs = 0 }: BatchingOptions<Item>,
+  { maxSize, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, maxConcurrent, minConcurrentSize, lingerMs = 0 }: BatchingOptions<Item>,
 ): (item: Item) => Promise<void> {
   let pending: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
-  let inFlight = 0;
+  let batchesInFlight = 0;
+  let itemsInFlight = 0;
   /** Cancels the scheduled flush; null when no flush is scheduled. */
   let cancel: (() => void) | null = null;
-  /** Number of items that the next batch waits for, at most `lingerMs`. */
+  /** Number of callers that just got a result and have not added their next item. */
   let expected = 0;
   let isLingering = false;
 
-  const mayFlush = () => pending.length > 0 && (inFlight === 0 || (inFlight < maxConcurrent && pending.length >= minConcurrentSize));
+  /** Returns the number of items that the next batch should have. */
+  const share = () => {
+    if (minConcurrentSize === undefined) return maxSize;
+    return Math.min(maxSize, Math.max(minConcurrentSize, Math.ceil((itemsInFlight + pending.length + expected) / maxConcurrent)));
+  };
+
+  const mayFlush = () => {
+    if (pending.length === 0 || batchesInFlight >= maxConcurrent) return false;
+    return batchesInFlight === 0 || minConcurrentSize === undefined || pending.length >= Math.max(minConcurrentSize, LEAST_SHARE * share());
+  };
 
   /** Returns the number of pending items that fit into the next batch: at least 1. */
   const nextSize = () => {
     let [size, bytes] = [0, 0];
-    for (const { item } of pending.slice(0, maxSize)) {
+    for (const { item } of pending.slice(0, share())) {
       bytes += bytesOf(item);
       if (size > 0 && bytes > maxBytes) break;
       size += 1;
@@ -51,7 +68,7 @@ export function batching<Item>(
   // Flushes one turn of the event loop later, so that items read from the sockets in the same turn share a batch.
   const schedule = () => {
     if (!mayFlush()) return;
-    const isComplete = lingerMs === 0 || pending.length >= Math.min(expected, maxSize);
+    const isComplete = lingerMs === 0 || expected === 0 || pending.length >= share();
     if (cancel !== null && !(isLingering && isComplete)) return;
     cancel?.();
     isLingering = !isComplete;
@@ -59,7 +76,10 @@ export function batching<Item>(
       const immediate = setImmediate(flushPending);
       cancel = () => clearImmediate(immediate);
     } else {
-      const timer = setTimeout(flushPending, lingerMs);
+      const timer = setTimeout(() => {
+        expected = 0;
+        flushPending();
+      }, lingerMs);
       cancel = () => clearTimeout(timer);
     }
   };
@@ -70,8 +90,8 @@ export function batching<Item>(
     while (mayFlush()) {
       const batch = pending.slice(0, nextSize());
       pending = pending.slice(batch.length);
-      inFlight++;
-      expected = 0;
+      batchesInFlight += 1;
+      itemsInFlight += batch.length;
       flush(batch.map((entry) => entry.item))
         .then(
           () => {
@@ -82,8 +102,9 @@ export function batching<Item>(
           },
         )
         .finally(() => {
-          inFlight--;
-          expected = batch.length > 1 ? batch.length + pending.length : 0;
+          batchesInFlight -= 1;
+          itemsInFlight -= batch.length;
+          expected = batch.length > 1 ? batch.length : 0;
           schedule();
         });
     }
@@ -92,6 +113,7 @@ export function batching<Item>(
   return (item) =>
     new Promise((resolve, reject) => {
       pending.push({ item, resolve, reject });
+      expected = Math.max(0, expected - 1);
       schedule();
     });
 }

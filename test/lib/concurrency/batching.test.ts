@@ -77,6 +77,49 @@ test('a batch smaller than the minimum waits while another batch is in flight', 
   await Promise.all(results);
 });
 
+test('the batches in flight share the callers evenly', async () => {
+  const { add, batches, itemsOf } = recorded({ maxSize: 100, maxConcurrent: 2, minConcurrentSize: 2 });
+  const results = [1, 2, 3, 4, 5, 6, 7, 8].map(add);
+  await turns();
+  expect(itemsOf()).toEqual([
+    [1, 2, 3, 4],
+    [5, 6, 7, 8],
+  ]);
+  batches[0]?.end();
+  await Promise.all(results.slice(0, 4));
+  results.push(add(9), add(10));
+  await turns();
+  // The other two callers that just got results may come back, so the half of the callers is still four, and two are too few.
+  expect(batches).toHaveLength(2);
+  results.push(add(11));
+  await turns();
+  expect(itemsOf()[2]).toEqual([9, 10, 11]);
+  for (const { end } of batches) end();
+  await Promise.all(results);
+});
+
+test('callers that do not come back no longer count when another batch has ended', async () => {
+  const { add, batches, itemsOf } = recorded({ maxSize: 100, maxConcurrent: 2, minConcurrentSize: 2 });
+  const results = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(add);
+  await turns();
+  batches[0]?.end();
+  await Promise.all(results.slice(0, 6));
+  results.push(add(13));
+  batches[1]?.end();
+  await Promise.all(results.slice(6, 12));
+  await turns();
+  expect(itemsOf()[2]).toEqual([13]);
+  results.push(add(14), add(15));
+  await turns();
+  expect(batches).toHaveLength(3);
+  results.push(add(16));
+  await turns();
+  // One caller is in flight, three are pending and three are expected.
+  expect(itemsOf()[3]).toEqual([14, 15, 16]);
+  for (const { end } of batches) end();
+  await Promise.all(results);
+});
+
 test('a failed batch rejects each of its items and no others', async () => {
   const { add, batches } = recorded({ maxSize: 2, maxConcurrent: 2 });
   const results = [1, 2, 3].map(add);

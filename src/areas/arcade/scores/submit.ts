@@ -13,10 +13,10 @@ import { limitUnverifiedScores } from './unverified-limit.ts';
 const COMMIT_TIMEOUT_MS = 5_000;
 /**
  * Maximum submissions per job, maximum bytes of the replays of a job, and maximum concurrent jobs. While jobs run, new submissions wait for the next job, so
- * under load the jobs are large. Several jobs at a time keep both cores busy: while PostgreSQL writes one of them, this process collects the next. Each job
- * has a fixed cost, so a further job starts only when it is large.
+ * under load the jobs are large. Two jobs at a time keep both cores busy: each step of a job uses one core only. Each job has a fixed cost, so further jobs or
+ * smaller ones need more CPU time than they save.
  */
-const BATCHES = { maxSize: 128, maxBytes: 524_288, maxConcurrent: 3, minConcurrentSize: 40, lingerMs: 2 };
+const BATCHES = { maxSize: 128, maxBytes: 524_288, maxConcurrent: 2, minConcurrentSize: 12, lingerMs: 2 };
 /** Time after which a job no longer counts as concurrent, ms, so that a worker that died does not delay the next jobs. */
 const MAX_IN_FLIGHT_MS = 250;
 
