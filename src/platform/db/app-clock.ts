@@ -1,5 +1,6 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import { connectionOf, statement } from './sql.ts';
+import { runInTransaction } from './connection.ts';
+import { statement } from './sql.ts';
 
 /** Sets the difference between `app_now()` and the system time, ms. Without a difference, the table app_clock is empty. */
 export const setAppClock = statement(
@@ -14,8 +15,5 @@ export const setAppClock = statement(
  * @param offsetMs the difference between the clock of the service's processes and the system time, ms
  */
 export async function shiftDatabaseClock(orm: MikroORM, offsetMs: number): Promise<void> {
-  await orm.em.fork().transactional(async (em) => {
-    const db = await connectionOf(em.getKysely<unknown>());
-    await db.query(setAppClock, [offsetMs]);
-  });
+  await runInTransaction(orm, (db) => db.query(setAppClock, [offsetMs]));
 }

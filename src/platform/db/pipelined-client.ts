@@ -2,21 +2,14 @@ import pg from 'pg';
 import { PreparedQuery, type PreparedStatement, type RowShape } from './prepared-query.ts';
 import { findPrimary, findStandby, KnownServer } from './servers.ts';
 
-/** A query text for which `PipelinedClient` returns itself as the only row. The text is never sent to the server. */
-export const ITSELF = '/* the connection itself */';
-
 /**
  * The query that begins a transaction whose first statements only read or lock. `PipelinedClient` sends it together with these statements, which saves a
  * round trip. If the query failed, unnamed statements that were sent with it would run outside a transaction, so they must not write.
  */
 export const BEGIN_WITH_READS = 'start transaction isolation level read committed';
 
-/**
- * A pg client that returns itself for the query `ITSELF`. The service gets the client this way, because Kysely and MikroORM give no access to it. The
- * service needs the client for named statements and for several statements in one round trip.
- */
+/** A pg client that runs several statements in one round trip, together with the beginning or the commit of their transaction. */
 export class PipelinedClient extends pg.Client {
-  #ended = false;
   /** Whether the transaction begins with the next query. */
   #beginsNext = false;
   /** Error of a transaction that could not begin; the connection is closed then. */
@@ -29,18 +22,12 @@ export class PipelinedClient extends pg.Client {
   readonly #shapes = new Map<string, RowShape>();
   /** The latest statement of the group that is being sent; null when no group is open. */
   #latest: { isLast: boolean } | null = null;
-  /** Returns the client to its pool. The function is set at the end of each use of the client. */
-  #release: ((isLost: boolean) => void) | null = null;
 
   constructor(config?: pg.ClientConfig) {
     super(config);
     // An `error` event without a listener ends the process. The pool and MikroORM add their listeners a moment after the connection is established,
     // and the server may close it in this moment. The error needs no action: it also fails the queries, and the pool drops the client.
     this.on('error', () => undefined);
-    this.once('end', () => {
-      this.#ended = true;
-      this.#returnToPool();
-    });
     this.on('notice', (notice) => {
       if ('routine' in notice && notice.routine === UNREPLICATED) this.fail('08007', UNREPLICATED_MESSAGE);
     });
@@ -52,36 +39,8 @@ export class PipelinedClient extends pg.Client {
     this.connection.stream.destroy();
   }
 
-  /**
-   * Prepares the client to release itself when its connection is lost. Otherwise each connection that is lost inside a transaction would leave the
-   * pool one connection smaller, because the rollback fails and Kysely never releases the client.
-   * @returns a function to call at the end of the use; from then on the client releases itself when its connection is lost
-   */
-  hold(): () => void {
-    // The pool sets a new `release` function on the client for each use.
-    const release = 'release' in this && typeof this.release === 'function' ? this.release : null;
-    return () => {
-      this.#release = release && ((isLost) => void release(isLost));
-      if (this.#ended) this.#returnToPool();
-    };
-  }
-
-  /** Closes the connection and returns the client to its pool, because Kysely never releases a client whose transaction could not begin. */
-  #giveUp(): void {
-    this.hold()();
-    this.connection.stream.destroy();
-  }
-
   #endAfterTimeout(error: unknown): void {
     if (Error.isError(error) && error.message === 'Query read timeout') this.fail('08006', error.message);
-  }
-
-  #returnToPool(): void {
-    try {
-      this.#release?.(true);
-    } catch {
-      // `release` throws when the transaction has released the client already.
-    }
   }
 
   /**
@@ -158,7 +117,6 @@ export class PipelinedClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this method forwards all of them.
   override query(...args: any[]): any {
     const [text] = args;
-    if (text === ITSELF) return Promise.resolve({ command: '', rowCount: 0, rows: [this] });
     if (this.#committing !== null) {
       const outcome = this.#committing.then(() => ({ command: 'COMMIT', rowCount: null, rows: [] }));
       if (text === 'commit') return outcome.finally(() => (this.#committing = null));
@@ -185,13 +143,9 @@ export class PipelinedClient extends pg.Client {
     const result = (super.query as (...all: any[]) => any).apply(this, args);
     // The server is still busy with the query, so the connection is of no use. A commit that waits for a standby ends in no other way.
     if (result instanceof Promise) result.catch((error: unknown) => this.#endAfterTimeout(error));
-    if (result instanceof Promise && isBegin(text)) result.catch(() => this.#giveUp());
     return result;
   }
 }
-
-/** Returns whether a query is one of those with which Kysely begins a transaction. */
-const isBegin = (query: unknown): boolean => typeof query === 'string' && /^(begin|start transaction)\b/.test(query);
 
 /**
  * The routine of PostgreSQL that warns about a commit that no standby has confirmed, because the wait for synchronous replication was cancelled.

@@ -1,11 +1,10 @@
 import type { Writable } from 'node:stream';
-import { CompiledQuery, type Kysely } from 'kysely';
 import type pg from 'pg';
 import { observeStatement } from '#platform/observability/metrics/metrics.ts';
 import { traceStatement } from '#platform/observability/tracing/tracing.ts';
 import { arrayEncoder } from './array-parameters.ts';
-import { ITSELF, type PipelinedClient } from './pipelined-client.ts';
-import { ABORTED, sentValues } from './prepared-query.ts';
+import type { PipelinedClient } from './pipelined-client.ts';
+import { sentValues } from './prepared-query.ts';
 
 /** An SQL statement and the type of its rows. A named statement is prepared once per connection. */
 export interface Statement<Row> {
@@ -55,47 +54,17 @@ export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/**
- * Returns the pg client of a transaction's Kysely instance, for named statements. Statements that are started together (`Promise.all`) share one
- * round trip and run in the order in which they were started.
- */
-export async function connectionOf(
-  kysely: Kysely<unknown>,
-): Promise<Queryable & { commitWithGroup(isWanted: () => boolean): void; release(): void }> {
-  const client = (await kysely.executeQuery<TransactionClient>(CompiledQuery.raw(ITSELF))).rows[0];
-  if (!client) throw new Error('the database driver did not return its client; the pool must be configured with PipelinedClient');
-  let failure: unknown;
-  return {
-    query: async <Row>(statement: Statement<Row>, values: readonly unknown[] = []) => {
-      try {
-        return await observed(statement, () => runOn<Row>(client, statement, values));
-      } catch (error) {
-        if (!isAborted(error)) failure = error;
-        throw failure ?? error;
-      }
-    },
-    commitWithGroup: (isWanted) => client.commitWithGroup(isWanted),
-    release: client.hold(),
-  };
-}
+/** Runs a statement on a client that has a transaction open. */
+export const runStatement = <Row>(client: PipelinedClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> =>
+  observed(statement, () => send<Row>(client, statement, values));
 
-/**
- * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. When statements are started together, the
- * caller may see this error first. It then gets the error of the earlier statement instead, because only that error says what is wrong.
- */
-const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === ABORTED;
-
-/** The client of a transaction. */
-type TransactionClient = pg.Client & Pick<PipelinedClient, 'hold' | 'run' | 'commitWithGroup'>;
-
-/** Runs a statement in the transaction of a client. */
-async function runOn<Row>(client: TransactionClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+async function send<Row>(client: PipelinedClient, statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
   const { name, text } = statement;
   const query = queryOf(statement, values);
   const sent = name === undefined ? null : sentValues(query.values);
   if (name !== undefined && sent !== null) return await client.run<Row>({ name, text, values: sent });
   corkForTick(client.connection.stream);
-  return (await client.query<Row & pg.QueryResultRow>(query)).rows;
+  return (await client.query(query)).rows;
 }
 
 /** Collects the writes of one event-loop tick, so that they are sent with one system call. */

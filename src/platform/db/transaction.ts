@@ -1,4 +1,3 @@
-import { IsolationLevel } from '@mikro-orm/core';
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import type { EventType } from '#platform/events/event.ts';
@@ -7,8 +6,9 @@ import type { Queues } from '#platform/jobs/queues.ts';
 import type { Logger } from '#platform/observability/log.ts';
 import { observeTransaction } from '#platform/observability/metrics/metrics.ts';
 import { traceTransaction } from '#platform/observability/tracing/tracing.ts';
+import { type Connection, runInTransaction } from './connection.ts';
 import { explainMissingMonth } from './partitions.ts';
-import { connectionOf, pooled, type Queryable, type Statement, statement } from './sql.ts';
+import { pooled, type Queryable, type Statement, statement } from './sql.ts';
 
 /**
  * A database transaction. Every write of the service runs in a transaction. Enqueued jobs and emitted events take effect only if the transaction
@@ -62,10 +62,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
   return async (work, { readsFirst = false } = {}) => {
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
-    let release = () => {};
-    const inside = async (inner: EntityManager) => {
-      const connection = await connectionOf(inner.getKysely<unknown>());
-      release = connection.release;
+    const inside = async (connection: Connection) => {
       const written: Promise<unknown>[] = [];
       // Sends the insert at once, so that it shares one round trip with other statements. `written` is awaited before the commit.
       const write = (insert: Statement<unknown>, values: readonly unknown[]) => {
@@ -75,8 +72,10 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
         written.push(writing);
       };
       const tx: Tx = {
-        em: inner,
-        query: connection.query,
+        get em() {
+          return connection.em;
+        },
+        query: (statement, values) => connection.query(statement, values),
         async last(start) {
           // From here on, this code runs in a microtask. If a statement cannot be sent, `result` fails before the tick ends, and nothing is committed.
           await undefined;
@@ -99,14 +98,10 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
       await Promise.all(written);
       return value;
     };
-    // Kysely begins a transaction that names its isolation level with the query `BEGIN_WITH_READS`. The level is PostgreSQL's default.
-    const begin = readsFirst ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
-    const run = () => orm.em.fork({ clear: true }).transactional(inside, begin);
-    const result = await observeTransaction(() => traceTransaction(run))
-      .finally(() => release())
-      .catch(async (error: unknown) => {
-        throw await explainMissingMonth(db, log, error);
-      });
+    const run = () => runInTransaction(orm, inside, readsFirst);
+    const result = await observeTransaction(() => traceTransaction(run)).catch(async (error: unknown) => {
+      throw await explainMissingMonth(db, log, error);
+    });
     // A failure of Redis does not undo the commit: a sweep enqueues the jobs again, and the publisher polls the outbox.
     const logFailure = (err: unknown) =>
       log.warn(
