@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(async () => await t.close());
 
-test('a worker registers every recurring job, and removes the scheduler of a former release', async () => {
+test('a worker registers every recurring job, again when a registration is lost, and removes the scheduler of a former release', async () => {
   await queueOf('maintenance').upsertJobScheduler('expire', { every: 60_000 }, { name: 'expire', data: {} });
   await queueOf('points').upsertJobScheduler('refresh-boards', { every: 999_000 }, { name: 'refresh-boards', data: {} });
   const worker = await startWorker(t.env, t.clock);
@@ -30,6 +30,9 @@ test('a worker registers every recurring job, and removes the scheduler of a for
       const byKey = (a: { key: string }, b: { key: string }) => a.key.localeCompare(b.key);
       expect(registered.sort(byKey)).toEqual(wanted.sort(byKey));
     });
+    // Redis may lose a registration. The worker counts them every 10 s.
+    await queueOf('points').removeJobScheduler('refresh-boards');
+    await retryUntilPass(async () => expect(await schedulersOf('points')).toContainEqual({ key: 'refresh-boards', every: 15_000 }));
   } finally {
     await worker.close();
   }
