@@ -28,6 +28,14 @@ const CONNECTION_CALLS = new Set(['connect', 'read', 'write', 'getaddrinfo']);
 const UNAVAILABLE_TEXT =
   /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Cluster isn't ready|Cluster is ended|Too many Cluster redirections|Failed to refresh slots cache|None of startup nodes|All sentinels are unreachable|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS|MOVED|ASK|UNBLOCKED) /i;
 
+/** Message of node-postgres for a request that waited too long, because other requests used all connections to the database. */
+const ALL_IN_USE = 'timeout exceeded when trying to connect';
+/**
+ * `Retry-After` of such a request, s. It is longer than the wait for a connection. If clients came back at once, their repeated requests would take the time in which the
+ * service answers the others, and the service would stay overloaded.
+ */
+const RETRY_AFTER_ALL_IN_USE_SEC = 6;
+
 /** Returns whether an error means that PostgreSQL or Redis is down, restarting or overloaded. */
 export function isUnavailable(error: unknown): boolean {
   if (!Error.isError(error)) return false;
@@ -48,6 +56,8 @@ export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (Error.isError(error) && 'code' in error && error.code === CLOSED_MONTH)
     return fail(409, 'the month of this cause is closed, so its points cannot change');
+  if (Error.isError(error) && error.message === ALL_IN_USE)
+    return unavailable('the service has too much work at the moment, try again later', RETRY_AFTER_ALL_IN_USE_SEC);
   if (isUnavailable(error)) return unavailable();
   return fail(500, 'internal server error');
 }

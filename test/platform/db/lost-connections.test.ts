@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { statement } from '#platform/db/sql.ts';
+import { toHttpError } from '#platform/http/errors.ts';
 import { createDatabase } from '#test/support/database.ts';
 import { startTestServer, type TestServer } from '#test/support/http/framework.ts';
 import { openTcpProxy } from '#test/support/servers/tcp-proxy.ts';
@@ -18,6 +19,16 @@ test('connections lost within transactions cost the pool no place', async () => 
   for (let i = 0; i < 8; i++) await expect(kit.app.tx((tx) => tx.query(die))).rejects.toThrow();
   const answers = await Promise.all(Array.from({ length: 6 }, () => kit.app.tx((tx) => tx.query(one))));
   expect(answers).toEqual(Array.from({ length: 6 }, () => [{ one: 1 }]));
+});
+
+test('a request that gets no connection in time is repeated later than one after a lost connection', async () => {
+  const release = Promise.withResolvers<void>();
+  const holding = Array.from({ length: 3 }, () => kit.app.tx(() => release.promise));
+  const refused = await kit.app.db.query(one).catch(toHttpError);
+  release.resolve();
+  await Promise.all(holding);
+  expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '6' } });
+  expect(toHttpError(new Error('Connection terminated unexpectedly'))).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
 });
 
 const dieAtCommit = [
