@@ -4,7 +4,9 @@ import { schedule } from '#jobs/schedule.ts';
 import type { App } from '#platform/app.ts';
 
 /** Interval at which a worker counts the registrations, ms. When Redis loses its data, the registrations are lost too. */
-const CHECK_EVERY_MS = 10_000;
+const COUNT_EVERY_MS = 10_000;
+/** Interval at which a worker reads all registrations, ms. During an update, a worker of the former release may have replaced them by as many others. */
+const REGISTER_EVERY_MS = 60_000;
 /** Maximum job schedulers that are read per queue. A job scheduler is BullMQ's registration of a recurring job. */
 const MAX_SCHEDULERS = 100;
 
@@ -31,15 +33,15 @@ export function keepRecurringJobs(app: App, queues: readonly string[]): () => vo
   };
   const registerAll = () => each(registerQueue);
   registerAll();
-  const timer = setInterval(() => each(registerMissing), CHECK_EVERY_MS).unref();
+  const timers = [setInterval(() => each(registerMissing), COUNT_EVERY_MS).unref(), setInterval(registerAll, REGISTER_EVERY_MS).unref()];
   app.redis.on('ready', registerAll);
   return () => {
-    clearInterval(timer);
+    for (const timer of timers) clearInterval(timer);
     app.redis.off('ready', registerAll);
   };
 }
 
-/** Registers the jobs of a queue if their number differs. Reading all registrations would cost an idle worker a fifth of its CPU time. */
+/** Registers the jobs of a queue if Redis has another number of them. A count costs an idle worker much less CPU time than reading all registrations. */
 async function registerMissing(queue: Queue): Promise<void> {
   if ((await queue.getJobSchedulersCount()) !== (recurring.get(queue.name)?.length ?? 0)) await registerQueue(queue);
 }

@@ -7,21 +7,22 @@ interface BatchingOptions<Item> {
   /** Maximum batches in flight. */
   maxConcurrent: number;
   /**
-   * Minimum items of a batch that starts while another batch is in flight. Choose a number of items whose own cost is about the fixed cost of a flush. If it
-   * is set, the batches share the items evenly: each takes at most one `maxConcurrent`-th of the items that are in flight, pending or expected, but not
-   * less than this minimum. Otherwise the first batch takes all items, and the callers wait for one batch after the other, all at the same time.
+   * Minimum items of a batch that starts while another batch is in flight. A smaller batch costs more CPU time than its early start saves. With this option, the
+   * batches share the items evenly: the share of a batch is the number of items that are in flight, pending or expected, divided by `maxConcurrent`, but at least
+   * this minimum. Without the option, one batch takes all pending items. Its callers then add their next items at the same time, so the next batch takes all
+   * items again, and only one batch is in flight.
    */
   minConcurrentSize?: number;
   /**
-   * Maximum delay of a batch after the end of a batch of several items, ms, while no other batch is in flight. In this time, callers that just got a result
-   * can add their next item. The batch starts earlier when it has its share, or the items of all these callers.
+   * Maximum time for which a batch waits for further items, ms. A batch waits only after a batch of several items has ended and while no batch is in flight: callers
+   * that just got a result can add their next item. The batch starts earlier when it has its share, or when all these callers have added an item.
    */
   lingerMs?: number;
 }
 
 /**
- * The part of its even share that a batch needs to start beside another one. With a whole share, a batch that lacks one item would wait for the end of the other
- * batch.
+ * The part of its share that a batch needs in order to start while another batch is in flight. If a batch needed its whole share, one missing item would delay the
+ * batch until the other batch ends.
  */
 const LEAST_SHARE = 0.75;
 
@@ -43,7 +44,7 @@ export function batching<Item>(
   let expected = 0;
   let isLingering = false;
 
-  /** Returns the number of items that the next batch should have. */
+  /** Returns the maximum number of items of the next batch. */
   const share = () => {
     if (minConcurrentSize === undefined) return maxSize;
     return Math.min(maxSize, Math.max(minConcurrentSize, Math.ceil((itemsInFlight + pending.length + expected) / maxConcurrent)));

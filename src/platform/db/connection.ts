@@ -14,7 +14,7 @@ export interface Connection extends Queryable {
 }
 
 /**
- * Runs `work` in a transaction on a connection of the pool. Takes the connection without MikroORM, whose transactions cost several times as much CPU time.
+ * Runs `work` in a transaction on a connection of the pool. Does not use transactions of MikroORM, which took 8 % of the CPU time of a busy worker.
  * Commits when `work` resolves, and rolls back when `work` rejects.
  * @param readsFirst whether the statements that `work` starts first, before its first `await`, only read or lock. They then share a round trip with the
  * beginning of the transaction
@@ -98,8 +98,8 @@ class TransactionConnection implements Connection {
 }
 
 /**
- * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. When statements are started together, the
- * caller may see this error first. It then gets the error of the earlier statement instead, because only that error says what is wrong.
+ * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. The error of the earlier statement says what is wrong,
+ * so `query` throws that error in place of the refusal.
  */
 const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === ABORTED;
 

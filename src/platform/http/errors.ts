@@ -31,8 +31,8 @@ const UNAVAILABLE_TEXT =
 /** Message of node-postgres for a request that waited too long, because other requests used all connections to the database. */
 const ALL_IN_USE = 'timeout exceeded when trying to connect';
 /**
- * `Retry-After` of such a request, s. It is longer than the wait for a connection. If clients came back at once, their repeated requests would take the time in which the
- * service answers the others, and the service would stay overloaded.
+ * `Retry-After` of a request that got no connection, s. The value is longer than the maximum wait for a connection. With a shorter value, clients repeat their requests so
+ * often that the service stays overloaded.
  */
 const RETRY_AFTER_ALL_IN_USE_SEC = 6;
 
