@@ -24,6 +24,8 @@ const FINALITY_MS = 32 * SLOT_MS;
 const OPENING_INTERVAL_MS = 20;
 /** Responses with 503 so far: the service has too much work, and the client repeats the request. */
 let repeated = 0;
+/** Time between two reads of the claims that may be finalized, ms. More frequent reads would take CPU time of PostgreSQL from the service. */
+const WATCH_INTERVAL_MS = 250;
 /** Concurrent requests for proofs. */
 const READERS = 8;
 /** Minimum rate at the level, claims per second, and maximum time until a claim is signed, ms. */
@@ -144,7 +146,7 @@ function watchClaims() {
   let isClosed = false;
   const watching = withDatabase(system, async (db) => {
     while (!isClosed) {
-      await sleep(50);
+      await sleep(WATCH_INTERVAL_MS);
       const ids = [...waiting].filter(([, { from }]) => performance.now() >= from).map(([id]) => id);
       const { rows } = await db.query(`select id from claims where id = any($1) and state = 'claimed'`, [ids]);
       for (const { id } of rows) {

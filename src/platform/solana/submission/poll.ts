@@ -1,4 +1,4 @@
-import type { App } from '#platform/app.ts';
+import { type App, perApp } from '#platform/app.ts';
 import type { TransactionStatus } from '../rpc-node.ts';
 import { findDenied, keepAgreed } from './agreement.ts';
 import { chainError } from './errors.ts';
@@ -18,6 +18,11 @@ const MAX_SIGNATURES = 256;
 /** Number of recent slots whose statuses an RPC node keeps in memory. Older statuses need `searchHistory`. */
 const RECENT_SLOTS = 140;
 
+/** Number of slots after the slot of a transaction before which the transaction cannot be finalized (`MAX_LOCKOUT_HISTORY` of Agave). */
+const FINALITY_SLOTS = 31;
+/** While other attempts are pending, one of so many polls reads the confirmed attempts that cannot be finalized yet, to notice a fork that dropped one. */
+const POLLS_PER_FORK_CHECK = 4;
+
 /** Maximum time between two polls of an attempt, ms. */
 const MAX_POLL_DELAY_MS = 30_000;
 
@@ -29,7 +34,7 @@ interface AttemptStatus {
 }
 
 /**
- * Polls every pending attempt once. Settles finalized attempts, retracts confirmed attempts that a fork rolled back, sends attempts without a status
+ * Polls the pending attempts once. Settles finalized attempts, retracts confirmed attempts that a fork rolled back, sends attempts without a status
  * again, and checks old attempts for expiry. Several processes may run this at the same time.
  * @param priorities the classes whose attempts are polled, one class after the other
  * @returns the number of attempts that are still pending
@@ -44,10 +49,15 @@ export async function pollPending(
   return pending;
 }
 
+/** The number of polls of each class by this process, and the slot that the chain had reached in the last poll. */
+const progress = perApp(() => new Map<Priority, { polls: number; slot: number }>());
+
 async function pollClass(app: App, types: ReadonlyMap<string, TransactionType>, priority: Priority): Promise<number> {
-  const pending = await app.db.query(selectPending, [MAX_PENDING, priority]);
+  const pending = await readPending(app, priority);
   if (pending.length === 0) return 0;
   const statuses = await readStatuses(app, pending);
+  const { polls, slot } = progressOf(app, priority);
+  app.state(progress).set(priority, { polls: polls + 1, slot: statuses.reduce((newest, { at }) => Math.max(newest, at), slot) });
   const transitions = statuses.flatMap((one) => transitionFor(one) ?? []);
   const applied = await applyTransitions(app, types, await keepAgreed(app, transitions));
   const missing = statuses.filter(({ status }) => status === null);
@@ -66,6 +76,21 @@ async function pollClass(app: App, types: ReadonlyMap<string, TransactionType>, 
   await raise(app, types, left);
   await slowDown(app, left, pending.length === MAX_PENDING);
   return pending.length - applied.filter(({ to }) => to === 'finalized' || to === 'failed').length - expired;
+}
+
+const progressOf = (app: App, priority: Priority) => app.state(progress).get(priority) ?? { polls: 0, slot: 0 };
+
+/**
+ * Reads the attempts of a class to poll. Most polls leave out the confirmed attempts that cannot be finalized yet, which are four of five attempts under load.
+ * If no other attempt is pending, reads them in each poll.
+ */
+async function readPending(app: App, priority: Priority): Promise<PendingAttempt[]> {
+  const { polls, slot } = progressOf(app, priority);
+  if (polls % POLLS_PER_FORK_CHECK > 0) {
+    const urgent = await app.db.query(selectPending, [MAX_PENDING, priority, slot - FINALITY_SLOTS]);
+    if (urgent.length > 0) return urgent;
+  }
+  return await app.db.query(selectPending, [MAX_PENDING, priority, null]);
 }
 
 /**

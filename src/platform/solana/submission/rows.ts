@@ -127,9 +127,15 @@ export const insertAttempts = statement(
    from v`,
 );
 
+/**
+ * SQL condition: the attempt is pending. It names the other states, so that PostgreSQL looks up each signature. If it named the pending states, PostgreSQL
+ * would read the whole index of pending attempts.
+ */
+const IS_PENDING = `state not in ('finalized', 'failed', 'dead')`;
+
 export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
   'select_attempt_bytes',
-  `select signature, bytes from chain_attempts where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')`,
+  `select signature, bytes from chain_attempts where signature = any($1::text[]) and ${IS_PENDING}`,
 );
 
 /**
@@ -139,7 +145,7 @@ export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
 export const markSent = statement(
   'mark_attempts_sent',
   `with l as (
-     select transaction_id, n from chain_attempts where signature = any($1::text[]) and state in ('signed', 'sent', 'confirmed')
+     select transaction_id, n from chain_attempts where signature = any($1::text[]) and ${IS_PENDING}
      order by transaction_id, n for update skip locked)
    update chain_attempts a set state = case when a.state = 'signed' then 'sent' else a.state end, sent_slot = greatest(a.sent_slot, $2::int8)
    from l where a.transaction_id = l.transaction_id and a.n = l.n`,
@@ -168,18 +174,23 @@ export const selectDueTransactions = statement<ToSign>(
    where state = 'queued' and priority = $2 and next_at <= (select app_now()) order by next_at limit $1`,
 );
 
-/** Selects the pending attempts of a class whose next poll is due. */
+/** SQL: the time since an instant, ms. The subquery makes PostgreSQL call `app_now()` once per statement, not once per row. */
+const msSince = (instant: string): string => `extract(epoch from (select app_now()) - ${instant})::float8 * 1000`;
+
+/**
+ * Selects the pending attempts of a class whose next poll is due. If a slot ($3) is given, leaves out the confirmed attempts that landed after this slot.
+ */
 export const selectPending = statement<PendingAttempt>(
   'select_pending_attempts',
   `select a.transaction_id::text as id, a.n, t.kind as type, t.subject, t.state = 'manual' as manual, t.refusals, a.state, a.signature,
      t.state in ('confirmed', 'finalized') as landed, t.state = 'live' and a.n = t.attempts and t.next_at <= (select app_now()) as newest,
      a.last_valid_height::float8 as last_valid_height, a.nonce_account, a.nonce, a.signed_slot::float8 as signed_slot,
      a.sent_slot::float8 as sent_slot, a.slot::float8 as slot,
-     extract(epoch from app_now() - a.signed_at)::float8 * 1000 as age, extract(epoch from app_now() - a.looked_at)::float8 * 1000 as checked_age,
-     extract(epoch from app_now() - a.doubted_at)::float8 * 1000 as expired_age,
+     ${msSince('a.signed_at')} as age, ${msSince('a.looked_at')} as checked_age, ${msSince('a.doubted_at')} as expired_age,
      a.spends, a.costs, a.fee::text, a.spend_day, a.preamble, a.priority, t.rank, a.carried::text[] as carried
    from chain_attempts a join chain_transactions t on t.id = a.transaction_id
    where a.state in ('signed', 'sent', 'confirmed') and a.priority = $2 and a.poll_at <= (select app_now())
+     and ($3::int8 is null or a.state <> 'confirmed' or a.slot <= $3::int8)
    order by a.poll_at limit $1`,
 );
 
