@@ -3,23 +3,21 @@
  * so a slow run delays no later request.
  * @param run function that computes one result for all requests of a run
  * @param ms time from the first request until the run, ms; 0 = the current turn of the event loop
- * @param maxPerRun maximum requests per run; further requests begin another run
  */
 export function gather<Request, Result>(
   run: (requests: readonly [Request, ...Request[]]) => Promise<Result>,
   ms = 0,
-  maxPerRun = Number.POSITIVE_INFINITY,
 ): (key: string, request: Request) => Promise<Result> {
   const waiting = new Map<string, { readonly requests: [Request, ...Request[]]; readonly result: Promise<Result> }>();
   return (key, request) => {
     const pending = waiting.get(key);
-    if (pending && pending.requests.length < maxPerRun) {
+    if (pending) {
       pending.requests.push(request);
       return pending.result;
     }
     const requests: [Request, ...Request[]] = [request];
     const result = new Promise<void>((resolve) => (ms === 0 ? setImmediate(resolve) : setTimeout(resolve, ms))).then(() => {
-      if (waiting.get(key)?.requests === requests) waiting.delete(key);
+      waiting.delete(key);
       return run(requests);
     });
     waiting.set(key, { requests, result });

@@ -68,8 +68,31 @@ test('a failed run rejects only its own requests', async () => {
 });
 
 test('requests beyond the maximum per run are rejected with 503', async () => {
-  const request = coalesce<null, number>(async (requests) => requests.length, 2);
+  const request = coalesce<null, number>(async (requests) => requests.length, { maxPerRun: 2 });
   const taken = [request('a', null), request('a', null)];
   expect(() => request('a', null)).toThrow('too many');
   expect(await Promise.all(taken)).toEqual([2, 2]);
+});
+
+test('requests are collected while no run is in flight, and the requests that wait for a run begin when it ends', async () => {
+  const gate = Promise.withResolvers<void>();
+  const runs: number[][] = [];
+  const request = coalesce<number, void>(
+    async (requests) => {
+      runs.push([...requests]);
+      if (requests[0] === 1) await gate.promise;
+    },
+    { collectMs: 5 },
+  );
+  const first = request('a', 1);
+  await sleep(1);
+  const second = request('a', 2);
+  await sleep(20);
+  expect(runs).toEqual([[1, 2]]);
+  const third = request('a', 3);
+  await sleep(20);
+  expect(runs).toHaveLength(1);
+  gate.resolve();
+  await Promise.all([first, second, third]);
+  expect(runs).toEqual([[1, 2], [3]]);
 });

@@ -99,7 +99,7 @@ export function openSqlBoards(app: App): SqlBoards {
         turn[0].scope,
         turn.flatMap(({ queries }) => queries),
       ),
-    MAX_REQUESTS,
+    { maxPerRun: MAX_REQUESTS },
   );
   const keyOf = (scope: BoardScope) => `${scope.board} ${scope.span} ${scope.bucket} ${scope.past}`;
   const read = async (scope: BoardScope, queries: readonly PositionQuery[]) => await run(keyOf(scope), { scope, queries });

@@ -51,15 +51,18 @@ const selectProofs = statement<ProofRow & { n: number }>(
 /** Maximum proofs per query. Concurrent requests share one query, because separate queries would cost much more CPU time. */
 const MAX_PER_QUERY = 2_000;
 const proofReader = perApp((app) =>
-  coalesce(async (requests: readonly ProofRequest[]) => {
-    const rows = await app.db.query(selectProofs, [requests.map(({ epoch }) => epoch), requests.map(({ wallet }) => wallet)]);
-    return new Map(
-      rows.flatMap((row) => {
-        const request = requests[row.n - 1];
-        return request ? [[request, row] as const] : [];
-      }),
-    );
-  }, MAX_PER_QUERY),
+  coalesce(
+    async (requests: readonly ProofRequest[]) => {
+      const rows = await app.db.query(selectProofs, [requests.map(({ epoch }) => epoch), requests.map(({ wallet }) => wallet)]);
+      return new Map(
+        rows.flatMap((row) => {
+          const request = requests[row.n - 1];
+          return request ? [[request, row] as const] : [];
+        }),
+      );
+    },
+    { maxPerRun: MAX_PER_QUERY },
+  ),
 );
 
 /**

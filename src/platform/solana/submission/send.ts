@@ -1,3 +1,4 @@
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { gather } from '#lib/concurrency/gather.ts';
 import { type App, perApp } from '#platform/app.ts';
 import { pollTransactions } from './jobs.ts';
@@ -24,7 +25,7 @@ export async function send(app: App, signatures: readonly string[], slot: number
   if (sent.length > 0) await app.tx((tx) => tx.query(markSent, [sent, slot]));
 }
 
-/** Time for which accepted attempts are collected before they are marked together, ms. */
+/** Time for which accepted attempts are collected while none is being marked, ms. */
 const COLLECT_MS = 10;
 
 /** The reads and writes that attempts share which are sent at the same time. `mark` has one key per slot. */
@@ -33,9 +34,12 @@ const shared = perApp((app) => ({
     const rows = await app.db.query(selectBytes, [signatures]);
     return new Map(rows.map(({ signature, bytes }) => [signature, bytes]));
   }),
-  mark: gather(async (sent: readonly [{ signature: string; slot: number }, ...{ signature: string; slot: number }[]]) => {
-    await app.tx((tx) => tx.query(markSent, [sent.map(({ signature }) => signature), sent[0].slot]));
-  }, COLLECT_MS),
+  mark: coalesce(
+    async (sent: readonly [{ signature: string; slot: number }, ...{ signature: string; slot: number }[]]) => {
+      await app.tx((tx) => tx.query(markSent, [sent.map(({ signature }) => signature), sent[0].slot]));
+    },
+    { collectMs: COLLECT_MS },
+  ),
   poll: gather(() => app.queues.add([{ job: pollTransactions, payload: {} }]).catch(() => undefined)),
 }));
 

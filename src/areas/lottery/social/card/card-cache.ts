@@ -30,10 +30,13 @@ const MAX_PENDING = 32;
 export function cardCache(app: App, render: (cards: readonly Card[]) => Promise<Buffer[]> = renderCards): (round: string) => Promise<RenderedCard> {
   const cached = new Map<string, { card: RenderedCard; until: number }>();
 
-  const rendered = coalesce<Card, ReadonlyMap<Card, Buffer>>(async (cards) => {
-    const pictures = await render(cards);
-    return new Map(cards.flatMap((card, i) => (pictures[i] ? [[card, pictures[i]] as const] : [])));
-  }, MAX_PENDING);
+  const rendered = coalesce<Card, ReadonlyMap<Card, Buffer>>(
+    async (cards) => {
+      const pictures = await render(cards);
+      return new Map(cards.flatMap((card, i) => (pictures[i] ? [[card, pictures[i]] as const] : [])));
+    },
+    { maxPerRun: MAX_PENDING },
+  );
 
   function store(key: string, card: RenderedCard, until: number): RenderedCard {
     cached.delete(key);

@@ -1,4 +1,4 @@
-import { gather } from '#lib/concurrency/gather.ts';
+import { coalesce } from '#lib/concurrency/coalesce.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { holdCarried } from '../carry.ts';
@@ -23,21 +23,22 @@ export interface UncommittedAttempt {
   readonly costs: readonly Spend[];
 }
 
-/** Time for which the attempts of claims are collected before they are committed together, ms, and their maximum number. */
+/** Time for which the attempts of claims are collected while none is being committed, ms. */
 const COLLECT_MS = 10;
-const MAX_BATCH = 64;
 
-/** Commits attempts of one type in one database transaction. The result is null when a batch of several fails. */
+/**
+ * Commits attempts of one type in one database transaction, and those that are signed meanwhile in the next one: two transactions would wait for each other's
+ * locks of the daily limits. The result is null when a batch of several fails.
+ */
 const batches = perApp((app) =>
-  gather<UncommittedAttempt, ReadonlySet<string> | null>(
+  coalesce<UncommittedAttempt, ReadonlySet<string> | null>(
     (batch) =>
       commitAll(app, batch).catch((error: unknown) => {
         if (batch.length === 1) throw error;
         app.log.warn({ err: error, attempts: batch.length }, 'a batch of attempts was not committed; each of them is committed alone');
         return null;
       }),
-    COLLECT_MS,
-    MAX_BATCH,
+    { collectMs: COLLECT_MS },
   ),
 );
 
