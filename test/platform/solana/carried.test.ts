@@ -80,7 +80,7 @@ const rowsOf = (kind: string) =>
     'select id::text, state, signature, next_at <= app_now() as due, error from chain_transactions where kind = $1',
     [kind],
   );
-const pendingOf = async (kind: string) => (await t.app.db.query(selectPending, [100, 'payouts'])).filter(({ type }) => type === kind);
+const pendingOf = async (kind: string) => (await t.app.db.query(selectPending, [100, 'payouts', null])).filter(({ type }) => type === kind);
 
 test('a transaction that carries others is one attempt, and all of them are finalized with its signature', async () => {
   const { type, types, subjects, ids } = await submitAll('carries three', 4);

@@ -49,7 +49,7 @@ async function send(subject: string, fee: number | null = 2): Promise<void> {
 }
 /** Returns the pending attempts of transactions. `subjects` may be followed by the number of an attempt. */
 async function pendingOf(...subjects: string[]): Promise<PendingAttempt[]> {
-  const pending = await Promise.all((['payouts', 'claims'] as const).map((priority) => t.app.db.query(selectPending, [100, priority])));
+  const pending = await Promise.all((['payouts', 'claims'] as const).map((priority) => t.app.db.query(selectPending, [100, priority, null])));
   return pending.flat().filter(({ subject, n }) => subjects.includes(subject) || subjects.includes(`${subject} ${n}`));
 }
 /** Applies the same state change to attempts. */

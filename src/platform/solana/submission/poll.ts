@@ -37,7 +37,7 @@ interface AttemptStatus {
  * Polls the pending attempts once. Settles finalized attempts, retracts confirmed attempts that a fork rolled back, sends attempts without a status
  * again, and checks old attempts for expiry. Several processes may run this at the same time.
  * @param priorities the classes whose attempts are polled, one class after the other
- * @returns the number of attempts that are still pending
+ * @returns the number of attempts that were read and are still pending; 0 only if no attempt is pending
  */
 export async function pollPending(
   app: App,
