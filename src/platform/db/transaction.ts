@@ -36,7 +36,7 @@ export interface Tx extends Queryable {
   emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
 
-interface TransactionOptions {
+export interface TransactionOptions {
   /**
    * Whether the statements that `work` starts first, before its first `await`, only read or lock. They then share a round trip with the beginning of the
    * transaction.

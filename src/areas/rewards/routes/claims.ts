@@ -33,7 +33,7 @@ export const postClaim = route({
   async handler({ app, wallet, body, ctx, once }) {
     const proof = body.proof.map((node) => Buffer.from(node, 'hex'));
     const request = async (tx: Tx) => reply(202, { claimId: await requestClaim(tx, wallet, { epoch: body.epoch, proof }) });
-    const requested = await inTurn(app, `claim ${wallet}`, () => once(request));
+    const requested = await inTurn(app, `claim ${wallet}`, () => once(request, { readsFirst: true }));
     const claim = await awaitClaim(app, requested.body.claimId, preferredWaitMs(ctx, WAIT_MS));
     if (!claim) throw fail(404, 'the claim does not exist');
     if (claim.state === 'failed') throw fail(409, claim.reason ?? 'the claim failed');
