@@ -20,11 +20,11 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   chain: { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   // The concurrency of a queue is the minimum share of its class, because no other class can use it. Claims that are signed at the same time share their
-  // statements, so their concurrency is the size of a batch.
+  // statements, and most of the time they wait for the chain and for each other, so many are signed at the same time.
   'sign-commitments': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-roots': { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-payouts': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
-  'sign-claims': { concurrency: 96, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  'sign-claims': { concurrency: 192, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   polling: { concurrency: 1, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   payouts: { concurrency: 2, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   webhooks: { concurrency: 8, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },

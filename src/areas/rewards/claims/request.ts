@@ -41,11 +41,17 @@ export interface ClaimRequest {
 /**
  * Creates and submits the claim of a wallet's leaf. If a claim of the leaf is in flight already, returns its id. If the earlier claim of the leaf
  * failed, retries that claim.
+ * @param write function that runs the last statement of a new claim; `tx.last` also commits it in the same round trip
  * @returns the id of the claim
  * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
  * expired or not committed; 429 when the wallet has too many claims in flight, or the claim is parked after repeated failures
  */
-export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest): Promise<string> {
+export async function requestClaim(
+  tx: Tx,
+  wallet: string,
+  { epoch, proof }: ClaimRequest,
+  write: Tx['last'] = (start) => start(),
+): Promise<string> {
   // Started together, so that the statements share a round trip.
   const [leaves, claims, pending] = await Promise.all([
     tx.query(selectLeaf, [epoch, wallet]),
@@ -74,7 +80,7 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
   const id = newId();
   const inserted = await tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]);
   if (inserted.length > 0) {
-    await submit(tx, CLAIM, [id], { caller: wallet });
+    await write(() => submit(tx, CLAIM, [id], { caller: wallet }));
     return id;
   }
   // The insert returned no row, because a concurrent request inserted the claim and committed first.

@@ -30,9 +30,13 @@ export const postClaim = route({
   returns: { 200: ClaimReceipt, 202: ClaimReceipt },
   fails: [404, 409, 429],
   idempotent: true,
-  async handler({ app, wallet, body, ctx, once }) {
+  async handler({ app, wallet, body, ctx, idempotencyKey, once }) {
     const proof = body.proof.map((node) => Buffer.from(node, 'hex'));
-    const request = async (tx: Tx) => reply(202, { claimId: await requestClaim(tx, wallet, { epoch: body.epoch, proof }) });
+    const request = async (tx: Tx) => {
+      // With a key, the reply is stored after the claim.
+      const write: Tx['last'] | undefined = idempotencyKey === null ? (start) => tx.last(start) : undefined;
+      return reply(202, { claimId: await requestClaim(tx, wallet, { epoch: body.epoch, proof }, write) });
+    };
     const requested = await inTurn(app, `claim ${wallet}`, () => once(request, { readsFirst: true }));
     const claim = await awaitClaim(app, requested.body.claimId, preferredWaitMs(ctx, WAIT_MS));
     if (!claim) throw fail(404, 'the claim does not exist');
