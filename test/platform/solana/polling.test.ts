@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pollPending } from '#platform/solana/submission/index.ts';
+import { markSent, selectBytes } from '#platform/solana/submission/rows.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { sql } from '#test/support/areas/boards.ts';
 import { randomAddress } from '#test/support/areas/payout-rows.ts';
@@ -153,6 +154,25 @@ test('an attempt without a status is sent again after the configured number of s
   sent.length = 0;
   await pollPending(t.app, types);
   expect(sent).toEqual([]);
+});
+
+test('attempts are found by their signatures, and not by a search of all pending attempts', async () => {
+  // While few of many attempts are pending, PostgreSQL expects that reading the index of the pending ones costs little.
+  await sql(
+    t.app,
+    `with many as (
+       insert into chain_transactions (kind, subject, state) select 'polled', 'many ' || i, 'finalized' from generate_series(1, 2000) i returning id)
+     insert into chain_attempts (transaction_id, n, state, signature, bytes, signers, last_valid_height, signed_slot, spends, spend_day, preamble)
+     select id, 1, 'finalized', 'many ' || id, '', '{}', 9999, 1, '[]', 0, 2 from many`,
+  );
+  await sql(t.app, 'analyze chain_attempts');
+  const signatures = Array.from({ length: 20 }, (_, i) => `signature ${i}`);
+  const planOf = async (text: string, values: readonly unknown[]) =>
+    (await sql<Record<'QUERY PLAN', string>>(t.app, `explain ${text}`, values)).map((row) => row['QUERY PLAN']).join('\n');
+  for (const plan of [await planOf(selectBytes.text, [signatures]), await planOf(markSent.text, [signatures, RECENT])]) {
+    expect(plan).toContain('chain_attempts_signature_key');
+    expect(plan).not.toMatch(/chain_attempts_(?:live|pending)/);
+  }
 });
 
 test('the newest slot that the node reported counts for sending again', async () => {

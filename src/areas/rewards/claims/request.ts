@@ -46,12 +46,7 @@ export interface ClaimRequest {
  * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
  * expired or not committed; 429 when the wallet has too many claims in flight, or the claim is parked after repeated failures
  */
-export async function requestClaim(
-  tx: Tx,
-  wallet: string,
-  { epoch, proof }: ClaimRequest,
-  write: Tx['last'] = (start) => start(),
-): Promise<string> {
+export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest, write: Tx['last'] = (start) => start()): Promise<string> {
   // Started together, so that the statements share a round trip.
   const [leaves, claims, pending] = await Promise.all([
     tx.query(selectLeaf, [epoch, wallet]),
