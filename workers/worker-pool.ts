@@ -20,7 +20,8 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   points: { concurrency: 4, lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   chain: { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   // The concurrency of a queue is the minimum share of its class, because no other class can use it. Claims that are signed at the same time share their
-  // statements, and most of the time they wait for the chain and for each other, so many are signed at the same time.
+  // statements, and most of the time they wait for the chain and for each other, so many are signed at the same time: fewer than the connections of a process
+  // to an RPC node, so that claims whose requests hang leave connections to the other classes.
   'sign-commitments': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-roots': { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-payouts': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
