@@ -25,7 +25,7 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
   'sign-commitments': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-roots': { concurrency: 4, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   'sign-payouts': { concurrency: 8, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
-  'sign-claims': { concurrency: 192, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
+  'sign-claims': { concurrency: 96, lockDuration: 5_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   polling: { concurrency: 1, lockDuration: 10_000, stalledInterval: 2_000, maxStalledCount: 1_000 },
   payouts: { concurrency: 2, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
   webhooks: { concurrency: 8, lockDuration: 30_000, stalledInterval: 5_000, maxStalledCount: 1_000 },
