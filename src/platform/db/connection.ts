@@ -98,7 +98,7 @@ class TransactionConnection implements Connection {
 }
 
 /**
- * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. The error of the earlier statement says what is wrong,
+ * Returns whether PostgreSQL refused a statement because an earlier statement of the transaction failed. The error of the earlier statement names the cause,
  * so `query` throws that error in place of the refusal.
  */
 const isAborted = (error: unknown): boolean => Error.isError(error) && 'code' in error && error.code === ABORTED;

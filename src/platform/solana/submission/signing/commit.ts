@@ -27,8 +27,8 @@ export interface UncommittedAttempt {
 const COLLECT_MS = 10;
 
 /**
- * Commits attempts of one type in one database transaction, and those that are signed meanwhile in the next one: two transactions would wait for each other's
- * locks of the daily limits. The result is null when a batch of several fails.
+ * Commits the attempts of one type in one database transaction at a time. Attempts that are signed during a transaction share the next one, because two
+ * concurrent transactions would wait for each other's locks of the daily limits. The result is null when a batch of several attempts fails.
  */
 const batches = perApp((app) =>
   coalesce<UncommittedAttempt, ReadonlySet<string> | null>(
