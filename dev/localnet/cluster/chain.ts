@@ -55,6 +55,7 @@ export class Chain {
   #scheduled: ScheduledAction[] = [];
   /** The competition for blocks; null while each transaction lands at once. */
   #congestion: Congestion | null = null;
+  #slot = 0;
 
   /** @param source the chain of which the new one is a copy with its own accounts and ledger and the same slot clock; undefined: a chain of its own */
   constructor(options: ChainOptions, source?: Chain) {
@@ -120,14 +121,23 @@ export class Chain {
   }
 
   /**
-   * Fills the blocks of a congested cluster and runs the scheduled actions that are due. Every request calls this method first.
+   * The slot of the last `tick`. A node reads all parts of an answer at this slot: if the answer read the clock twice, a scheduled fork could drop a
+   * transaction between the two reads, and the answer could state that this transaction is finalized.
+   */
+  get slot(): number {
+    return this.#slot;
+  }
+
+  /**
+   * Advances to the current slot of the clock: fills the blocks of a congested cluster and runs the scheduled actions that are due. Every request calls
+   * this method first.
    * @returns the current slot
    */
   tick(): number {
-    const slot = this.clock.slot;
-    this.#congestion?.fillUntil(slot, (filled) => this.#runScheduled(filled));
-    this.#runScheduled(slot);
-    return slot;
+    this.#slot = this.clock.slot;
+    this.#congestion?.fillUntil(this.#slot, (filled) => this.#runScheduled(filled));
+    this.#runScheduled(this.#slot);
+    return this.#slot;
   }
 
   #runScheduled(slot: number): void {

@@ -39,12 +39,13 @@ export function readCall(body: unknown): RpcCall {
   return { ok: true, id: id ?? null, method, params: params ?? [] };
 }
 
-/** Runs one call. Every exception becomes a JSON-RPC error. */
+/** Runs one call, at the slot in which it begins. Every exception becomes a JSON-RPC error. */
 export function handleCall(node: Node, call: RpcCall): object {
   if (!call.ok) return failure(null, -32600, 'Invalid request');
   const method = methods.get(call.method);
   if (!method) return failure(call.id, -32601, 'Method not found');
   try {
+    node.chain.tick();
     return { jsonrpc: '2.0', result: method.call(node, call.params), id: call.id };
   } catch (error) {
     if (error instanceof RpcError) return failure(call.id, error.code, error.message, error.data);

@@ -49,7 +49,7 @@ export class Node {
   /** Slot of the newest block that this node knows. If `lag` is 0, transactions land in this block. */
   get tip(): number {
     const { clock } = this.chain;
-    return clock.lastBlock(Math.max(0, Math.min(this.stoppedAt ?? Number.POSITIVE_INFINITY, this.chain.tick() - this.lag)));
+    return clock.lastBlock(Math.max(0, Math.min(this.stoppedAt ?? Number.POSITIVE_INFINITY, this.chain.slot - this.lag)));
   }
 
   slot(commitment: Commitment): number {

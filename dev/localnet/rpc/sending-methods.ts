@@ -57,7 +57,7 @@ function simulate(node: Node, tx: WireTransaction, how: { slot: number; seen: nu
   const { chain } = node;
   const rejected = how.anyBlockhash ? null : chain.rejectionReason(tx, how.slot, how.seen);
   if (rejected !== null) return { ...NOT_EXECUTED, err: rejected };
-  return chain.bank.simulate(tx, chain.tick(), how.verify);
+  return chain.bank.simulate(tx, chain.slot, how.verify);
 }
 
 function send(node: Node, [text, options]: readonly [string, (z.output<typeof SendOptions> | null | undefined)?]): string {
