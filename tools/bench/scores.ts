@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SYSTEM_ORIGIN, startSystem } from '#dev/stack/system.ts';
-import { inTurns } from './comparison/turns.ts';
+import { inTurns, TURNS } from './comparison/turns.ts';
 import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, pauseSystem, reportCpu } from './support/cpu.ts';
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
@@ -20,8 +20,12 @@ const TARGETS: Readonly<Record<number, { perSec: number; p99: number }>> = { 32:
 const PAIRS = { connections: 128, perSec: 2_000 };
 /** Wallets that send all requests, except those of the measurement with many wallets. */
 const WALLETS = 5_000;
-/** Wallets that each send one score, more than a minute after their last score. A load that runs out of wallets ends early. */
+/** Wallets that each send one score, more than a minute after their last score. */
 const MANY = { wallets: Number(process.env.BENCH_WALLETS ?? 50_000), connections: 128, unusedMs: 61_000, ofCached: 0.9 };
+/** Scores per second for which the loads have plays and wallets. A load that runs out of them ends early. */
+const MAX_PER_SEC = 8_000;
+/** Duration of each load of the many wallets, seconds. */
+const MANY_SECONDS = Math.min(SECONDS, MANY.wallets / TURNS / MAX_PER_SEC);
 /** Maximum CPU time of an API or worker process while no requests arrive, ms per second. */
 const IDLE = { maxMs: 15, seconds: 10 };
 const GAME = 'bench-game';
@@ -38,22 +42,46 @@ const headersOf = (by: BenchWallet) => ({ Cookie: by.cookie, Origin: SYSTEM_ORIG
 const scoreRequest = (by: BenchWallet, playId: string, durationMs?: number) =>
   request('POST', '/arcade/score', host, headersOf(by), { gameId: GAME, score: randomInt(1_000_000), playId, durationMs });
 
+/** Returns the number of plays per wallet that a load of this duration needs. */
+const playsFor = (seconds: number): number => Math.ceil((seconds * MAX_PER_SEC) / WALLETS);
+
+interface ScoreLoad {
+  readonly connections: number;
+  readonly seconds: number;
+  readonly warmupSeconds: number;
+  /** Name of the load in the output; by default, it names the number of connections. */
+  readonly what?: string;
+}
+
 /** Sends scores of inserted plays. @param each plays per wallet */
 async function loadScores(
   by: readonly BenchWallet[],
   each: number,
-  connections: number,
-  seconds: number,
-  warmupSeconds: number,
+  { connections, seconds, warmupSeconds, what = `scores, ${connections} connections` }: ScoreLoad,
 ): Promise<LoadResult> {
   const plays = await openPlays(system, by, GAME, each);
   const next = () => {
     const play = plays.pop();
     return play ? scoreRequest(play.by, play.playId, 50_000) : null;
   };
-  return await measured(`scores, ${connections} connections${by.length === MANY.wallets ? `, ${by.length} wallets` : ''}`, () =>
-    load({ port, connections, seconds, warmupSeconds, next }),
-  );
+  return await measured(what, () => load({ port, connections, seconds, warmupSeconds, next }));
+}
+
+/**
+ * Measures the rate of wallets that were not used for more than a minute, and the rate of wallets whose data is cached directly before, so that both meet
+ * the same speed of the machine.
+ * @param wallets the wallets that were not used
+ * @param cached the wallets whose data is cached
+ */
+async function measureMany(wallets: readonly BenchWallet[], cached: readonly BenchWallet[]): Promise<void> {
+  const common = { connections: MANY.connections, seconds: MANY_SECONDS, warmupSeconds: 1 };
+  const name = (by: string) => `scores, ${MANY.connections} connections, ${by}`;
+  const [few, many] = [name(`${cached.length} cached wallets`), name(`${MANY.wallets} wallets`)];
+  const before = await loadScores(await signInAgain(cached), playsFor(MANY_SECONDS + 1), { ...common, what: few });
+  reportLoad(few, before);
+  const after = await loadScores(wallets, 1, { ...common, what: many });
+  reportLoad(many, after);
+  report('rate of many wallets, of the rate of cached wallets', after.perSec / before.perSec, '', { atLeast: MANY.ofCached });
 }
 
 /** Sends pairs: a request for a play, then its score. `perSec` of the result counts all requests. */
@@ -121,19 +149,17 @@ try {
   const wallets = await signedInWallets(system, WALLETS);
   const many = await signedInWallets(system, MANY.wallets);
   // The first score of a wallet inserts more rows than the next ones, so it is not measured.
-  await loadScores(many, 1, MANY.connections, 120, 0);
+  await loadScores(many, 1, { connections: MANY.connections, seconds: 120, warmupSeconds: 0 });
   const usedAt = performance.now();
-  const each = Math.ceil(((SECONDS + WARMUP_SECONDS) * 8_000) / WALLETS);
+  const each = playsFor(SECONDS + WARMUP_SECONDS);
   // Sends load before the measurements, so that Node compiles the code.
-  await loadScores(await signInAgain(wallets), each, 64, 5, 2);
+  await loadScores(await signInAgain(wallets), each, { connections: 64, seconds: 5, warmupSeconds: 2 });
   await loadPairs(await signInAgain(wallets));
   isWarmUp = false;
-  let cachedPerSec = Number.NaN;
   for (const connections of SCORE_CONNECTIONS) {
     await inTurns(async () => {
-      const result = await loadScores(await signInAgain(wallets), each, connections, SECONDS, WARMUP_SECONDS);
+      const result = await loadScores(await signInAgain(wallets), each, { connections, seconds: SECONDS, warmupSeconds: WARMUP_SECONDS });
       reportLoad(`scores, ${connections} connections`, result, TARGETS[connections]);
-      if (connections === MANY.connections) cachedPerSec = result.perSec;
     }, pause);
   }
   await inTurns(async () => {
@@ -141,10 +167,9 @@ try {
     reportLoad(`play and its score, ${PAIRS.connections} connections`, { ...pairs, perSec: Math.round(pairs.perSec / 2) }, PAIRS);
   }, pause);
   await sleep(Math.max(0, usedAt + MANY.unusedMs - performance.now()));
-  const single = await loadScores(many, 1, MANY.connections, Math.min(SECONDS, MANY.wallets / 8_000), 1);
-  reportLoad(`scores, ${MANY.connections} connections, ${MANY.wallets} wallets`, single);
-  report('rate of many wallets, of the rate of cached wallets', single.perSec / cachedPerSec, '', { atLeast: MANY.ofCached });
-  await reportIdle();
+  const share = Math.floor(many.length / TURNS);
+  await inTurns(() => measureMany(many.splice(0, share), wallets), pause);
+  await inTurns(reportIdle, pause);
 } finally {
   await system.stop();
 }
