@@ -13,7 +13,7 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   completeQuests: 15_000,
   sweepQuests: 15_000,
   announceQuests: 15_000,
-  detectLostBoards: 2_000,
+  detectLostBoards: 5_000,
   refreshBoards: 15_000,
   advanceBattles: 15_000,
   closePeriods: 20_000,
