@@ -16,13 +16,17 @@ import {
   smallint,
   text,
   timestamp,
+  trigger,
   wallet,
 } from '#platform/db/columns.ts';
 import { StorageTotalsTable, StorageUsageTable } from '#platform/quotas/entities.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
 import { ChainAttemptsTable, ChainOutflowsTable, ChainPausesTable, ChainTransactionsTable } from './chain-entities.ts';
 
-/** The one row is the difference between `app_now()` and the system time. Only tests and development insert it. */
+/**
+ * The one row is the difference between `app_now()` and the system time. Only tests and development insert it. A trigger copies it into the function
+ * `app_shift`.
+ */
 export const AppClockTable = defineEntity({
   name: 'AppClock',
   tableName: 'app_clock',
@@ -31,6 +35,9 @@ export const AppClockTable = defineEntity({
     shift: interval(),
   },
   checks: checks('singleton'),
+  triggers: [
+    trigger('create trigger set_app_shift after insert or delete or update on app_clock for each statement execute function set_app_shift()'),
+  ],
 });
 
 export { ChainAttemptsTable, ChainOutflowsTable, ChainPausesTable, ChainTransactionsTable };

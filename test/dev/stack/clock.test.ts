@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { readConfig } from '#config';
 import { openContext } from '#context';
 import { clockOffsetSec, parseArguments } from '#dev/stack/dev.ts';
@@ -42,6 +43,35 @@ test('CLOCK_OFFSET_SEC shifts app_now() and app.clock by the same offset, and a 
 test('processes that migrate at the same time leave one offset', async () => {
   const offsets = await Promise.all(Array.from({ length: 3 }, () => offsetsAfterMigration(TEN_DAYS_SEC)));
   expect(offsets).toEqual(Array.from({ length: 3 }, () => ({ sql: TEN_DAYS_SEC, process: TEN_DAYS_SEC })));
+});
+
+test('a shift of the clock takes effect at once in statements that other sessions have prepared, and in default values', async () => {
+  const [owner, service] = [new pg.Client({ connectionString: database.url }), new pg.Client({ connectionString: database.serviceUrl })];
+  await Promise.all([owner.connect(), service.connect()]);
+  const prepared = { name: 'now', text: 'select extract(epoch from app_now() - clock_timestamp())::int as seconds, app_day() as day' };
+  const ahead = async () => (await service.query<{ seconds: number; day: number }>(prepared)).rows[0];
+  const shift = (seconds: number) =>
+    owner.query(`insert into app_clock (shift) values (make_interval(secs => $1)) on conflict (singleton) do update set shift = excluded.shift`, [
+      seconds,
+    ]);
+  try {
+    await owner.query('delete from app_clock');
+    const day = Math.floor(Date.now() / 86_400_000);
+    // After five runs, PostgreSQL keeps one plan of a prepared statement.
+    for (let i = 0; i < 7; i++) expect(await ahead()).toEqual({ seconds: 0, day });
+    await shift(TEN_DAYS_SEC);
+    expect(await ahead()).toEqual({ seconds: TEN_DAYS_SEC, day: day + 10 });
+    await shift(-TEN_DAYS_SEC);
+    expect(await ahead()).toEqual({ seconds: -TEN_DAYS_SEC, day: day - 10 });
+    const { rows } = await service.query(
+      `insert into outbox (type, payload) values ('test', '{}') returning (at - clock_timestamp())::text like '-10 days%' as past`,
+    );
+    expect(rows).toEqual([{ past: true }]);
+    await owner.query('delete from app_clock');
+    expect(await ahead()).toEqual({ seconds: 0, day });
+  } finally {
+    await Promise.all([owner.end(), service.end()]);
+  }
 });
 
 test('production refuses a clock offset', () => {

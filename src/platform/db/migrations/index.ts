@@ -49,6 +49,7 @@ import { Migration0067NewPartitions } from './0067-new-partitions.ts';
 import { Migration0068KeptReplays } from './0068-kept-replays.ts';
 import { Migration0069EndedAttempts } from './0069-ended-attempts.ts';
 import { Migration0070EventTexts } from './0070-event-texts.ts';
+import { Migration0071InlinedClock } from './0071-inlined-clock.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -106,4 +107,5 @@ export const migrations = [
   { name: '0068-kept-replays', class: Migration0068KeptReplays },
   { name: '0069-ended-attempts', class: Migration0069EndedAttempts },
   { name: '0070-event-texts', class: Migration0070EventTexts },
+  { name: '0071-inlined-clock', class: Migration0071InlinedClock },
 ];
