@@ -172,7 +172,7 @@ try {
   await sleep(Math.max(0, usedAt + MANY.unusedMs - performance.now()));
   const share = Math.floor(many.length / TURNS);
   await inTurns(() => measureMany(many.splice(0, share), wallets), pause);
-  await inTurns(reportIdle, pause);
+  await inTurns(reportIdle, pause, 1);
 } finally {
   await system.stop();
 }

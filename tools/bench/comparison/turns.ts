@@ -9,13 +9,14 @@ export const GO = 'go';
 export const TURNS = Number(process.env.BENCH_TURNS ?? 1);
 
 /**
- * Repeats a measurement `TURNS` times. Passes the turn after each time, so that the other side of the comparison measures next. The speed of a shared machine
+ * Repeats a measurement. Passes the turn after each time, so that the other side of the comparison measures next. The speed of a shared machine
  * changes within minutes, and both sides then meet the same speeds.
  * @param pause function that stops all processes of the measured system, so that they take no CPU time from the other side, and returns a function that lets them run again
+ * @param times number of times; by default, `TURNS`
  * @throws AbortError when the process of the comparison ends meanwhile, so that the caller stops its system
  */
-export async function inTurns(measure: () => Promise<void>, pause = () => async () => {}): Promise<void> {
-  for (let i = 0; i < TURNS; i++) {
+export async function inTurns(measure: () => Promise<void>, pause = () => async () => {}, times = TURNS): Promise<void> {
+  for (let i = 0; i < times; i++) {
     await measure();
     if (TURNS === 1 || !process.send) continue;
     const resume = pause();

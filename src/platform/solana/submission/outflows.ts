@@ -140,8 +140,9 @@ export interface PendingSpend {
 }
 const selectPendingSpends = statement<{ signature: string; type: string; subject: string; amount: string }>(
   'list_pending_spends',
+  // The condition with `@>` leaves out the many claims in flight, which spend no tokens, before their transactions are read.
   `select a.signature, t.kind as type, t.subject, s->>'amount' as amount from chain_attempts a join chain_transactions t on t.id = a.transaction_id, jsonb_array_elements(a.spends) s
-   where a.state in ('signed', 'sent', 'confirmed') and s->>'asset' = $1 and t.kind <> $2`,
+   where a.state in ('signed', 'sent', 'confirmed') and a.spends @> jsonb_build_array(jsonb_build_object('asset', $1::text)) and s->>'asset' = $1 and t.kind <> $2`,
 );
 
 /**

@@ -9,7 +9,7 @@ import { sendNew } from '../send.ts';
 import type { LiveAttempt } from '../siblings.ts';
 import type { ChainError, TransactionDraft, TransactionType } from '../transaction-type.ts';
 import { commitAttempt } from './commit.ts';
-import { feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, unitsFor } from './fees.ts';
+import { feeOf, MAX_UNITS, priorityPrice, type RecentBlockhash, recentBlockhash, rememberPrice, unitsFor } from './fees.ts';
 
 /**
  * The result of signing an attempt. `raced`: another worker has changed the transaction, or its live attempts. `not-higher`: a further attempt would not
@@ -77,6 +77,7 @@ export async function signAttempt(
     },
   });
   if (!committed) return { is: 'raced' };
+  rememberPrice(app, price);
   observeAttempts(type.name, 'signed', [0]);
   await sendNew(app, signature, recent.slot);
   return { is: 'sent' };

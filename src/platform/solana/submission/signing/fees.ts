@@ -21,8 +21,8 @@ const UNITS_SPARE = 3_000;
 const BLOCKHASH_AGE_MS = 1_000;
 /** Maximum age of cached prices, ms: five slots. */
 const PRICES_AGE_MS = 2_000;
-/** Maximum age of the cached prices of own attempts, ms. */
-const OWN_AGE_MS = 500;
+/** Maximum age of the cached prices of all pending attempts, ms. The prices of this process are known at once; see `rememberPrice`. */
+const OWN_AGE_MS = 2_000;
 /** Maximum requests per second for the prices of the accounts of a transaction. Beyond it, the prices of whole blocks are used. */
 const MAX_REQUESTS_PER_SECOND = 5;
 
@@ -47,6 +47,8 @@ const blockPrices = perApp((app) => ttlCache<'', SlotPrices>(PRICES_AGE_MS, () =
 const ownPrices = perApp((app) =>
   ttlCache<'', ReadonlySet<number>>(OWN_AGE_MS, async () => new Set((await app.db.query(selectOwnPrices)).map(({ price }) => price))),
 );
+/** The time at which this process last signed an attempt with each price. Has the prices that the cache of `ownPrices` may not have yet. */
+const signedPrices = perApp(() => new Map<number, number>());
 /** The requests for prices of accounts that are younger than `PRICES_AGE_MS`, oldest first. Their number is bounded by `MAX_REQUESTS_PER_SECOND`. */
 const accountPrices = perApp(() => new Map<string, { readonly at: number; readonly prices: Promise<SlotPrices> }>());
 
@@ -69,9 +71,20 @@ export async function priorityPrice(app: App, accounts: readonly Address[], step
   return Math.min(cap, Math.ceil(Math.max(floor, market === 0 ? 0 : market + 1) * STEP_FACTOR ** Math.min(steps, MAX_STEPS)));
 }
 
+/** Remembers the price of an attempt that this process has just committed. */
+export const rememberPrice = (app: App, price: number): unknown => app.state(signedPrices).set(price, performance.now());
+
+/** Returns the prices of the pending attempts. Those that another process signed in the last `OWN_AGE_MS` may be missing. */
+async function readOwnPrices(app: App): Promise<ReadonlySet<number>> {
+  const pending = await app.state(ownPrices).get('');
+  const signed = app.state(signedPrices);
+  for (const [price, at] of signed) if (performance.now() - at > 2 * OWN_AGE_MS) signed.delete(price);
+  return new Set([...pending, ...signed.keys()]);
+}
+
 async function readMarket(app: App, accounts: readonly Address[]): Promise<number> {
   try {
-    const [prices, own] = await Promise.all([pricesOf(app, accounts), app.state(ownPrices).get('')]);
+    const [prices, own] = await Promise.all([pricesOf(app, accounts), readOwnPrices(app)]);
     const needsBlocks = [...prices.values()].some((price) => own.has(price));
     return marketPrice(prices, needsBlocks ? await app.state(blockPrices).get('') : prices, own);
   } catch (err) {
