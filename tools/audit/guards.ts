@@ -6,6 +6,7 @@ export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
   ['admin_audit', 'admin_audit_append_only'],
   ['beta_conversions', 'beta_conversions_append_only'],
   ['beta_conversions', 'beta_conversions_no_truncate'],
+  ['app_clock', 'set_app_shift'],
   ['clips', 'clips_count'],
   ['clips', 'clips_storage_delete'],
   ['clips', 'clips_storage_insert'],

@@ -1,6 +1,5 @@
 /** Tables that no check reads, by name, with the reason. */
 export const NOT_AUDITED: Readonly<Record<string, string>> = {
-  app_clock: 'the offset of the clock of the database, for development only',
   approvals: 'actions that an operator requested; an approved action is in the table that it changed, and each decision is in admin_audit',
   approval_sums: 'amounts that tokens used without an approval; no points and no money depend on them',
   appeals: 'what wallets answer to decisions of moderators; no points and no money depend on it',

@@ -74,6 +74,19 @@ test('a shift of the clock takes effect at once in statements that other session
   }
 });
 
+test('PostgreSQL puts the clock into the statements of the service, so that no call of a function remains', async () => {
+  const service = new pg.Client({ connectionString: database.serviceUrl });
+  await service.connect();
+  try {
+    const { rows } = await service.query<{ 'QUERY PLAN': string }>('explain (verbose, costs off) select app_now(), app_day()');
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toContain('clock_timestamp()');
+    expect(plan).not.toContain('app_');
+  } finally {
+    await service.end();
+  }
+});
+
 test('production refuses a clock offset', () => {
   expect(() => readConfig({ ...PRODUCTION, CLOCK_OFFSET_SEC: '1' })).toThrow('configuration: CLOCK_OFFSET_SEC must be 0 or unset in production');
 });

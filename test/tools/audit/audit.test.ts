@@ -151,7 +151,7 @@ test('the boards check finds wrong, missing and additional values in Redis', asy
   expect(await restore(all, () => redis.zrem(all, wallet))).toMatch(new RegExp(`^global: ${wallet} has .* in the database and \\d+/-/.* in Redis`));
   expect(await restore(all, () => redis.zadd(all, 1, 'nobody'))).toMatch(/^global: nobody has nothing in the database and -\/1\/-\/-\/-\/- in Redis/);
   expect(await restore(keys.span('day', day), () => redis.zadd(keys.span('day', day), 7, wallet))).toMatch(new RegExp(`^global: ${wallet} has `));
-  expect(await restore(keys.versions, () => redis.hincrby(keys.versions, wallet, 1))).toMatch(new RegExp(`^global: ${wallet} has `));
+  expect(await restore(keys.versions, () => redis.hincrbyfloat(keys.versions, wallet, 1))).toMatch(new RegExp(`^global: ${wallet} has `));
   expect(await restore(keys.ready, () => redis.set(keys.ready, 'another run id'))).toBe('global: the board in Redis is incomplete');
   expect(await found()).toBe('');
 });

@@ -160,7 +160,7 @@ export const PLAY_CORRUPTIONS: readonly Corruption[] = [
   ['wallet-weeks', `delete from wallet_weeks where ${one('wallet_weeks', `kind = 'burn'`)}`, /burn \S+: activities have count \d+, best /],
   [
     'quest-points',
-    `delete from ledger where ${one('ledger', `source = 'quest' and source_id not in (select source_id from ledger where reason = 'revoke')`)}`,
+    `delete from ledger where ${one('ledger', `source = 'quest' and reason = 'quest' and source_id not in (select source_id from ledger where reason = 'revoke')`)}`,
     /the completion gives \d+ on day \d+, but the ledger has\s+on day/,
   ],
   ['quest-points', `update ledger set factors = factors || '{"basisPoints": 20000}' where source = 'quest'`, /points do not follow from the factors/],
