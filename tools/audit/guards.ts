@@ -4,9 +4,9 @@ import { databaseCheck } from './check.ts';
 export const GUARDS: readonly (readonly [table: string, trigger: string])[] = [
   ['accepted_terms', 'accepted_terms_kept'],
   ['admin_audit', 'admin_audit_append_only'],
+  ['app_clock', 'set_app_shift'],
   ['beta_conversions', 'beta_conversions_append_only'],
   ['beta_conversions', 'beta_conversions_no_truncate'],
-  ['app_clock', 'set_app_shift'],
   ['clips', 'clips_count'],
   ['clips', 'clips_storage_delete'],
   ['clips', 'clips_storage_insert'],

@@ -32,12 +32,14 @@ export class Migration0071InlinedClock extends Migration {
   }
 
   override down(): void {
+    this.addSql(`set local lock_timeout = '5s'`);
+    // Dropped before the functions read the table again, so that few statements wait for its lock.
+    this.addSql('drop trigger set_app_shift on app_clock');
     for (const [head, body] of [
       ['app_now() returns timestamptz', NOW],
       ['app_day() returns int', DAY],
     ])
       this.addSql(`create or replace function ${head} language plpgsql volatile as $$ begin return ${body}; end $$`);
-    this.addSql('drop trigger set_app_shift on app_clock');
     this.addSql('drop function set_app_shift');
     this.addSql('drop function app_shift');
   }

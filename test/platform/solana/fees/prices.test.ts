@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { PublicKey } from '@solana/web3.js';
 import { type App, AppStates } from '#platform/app.ts';
 import type { RpcNode } from '#platform/solana/rpc-node.ts';
-import { priorityPrice } from '#platform/solana/submission/signing/fees.ts';
+import { priorityPrice, rememberPrice } from '#platform/solana/submission/signing/fees.ts';
 import { marketPrice, readPrices } from '#platform/solana/submission/signing/prices.ts';
 
 const account = PublicKey.default;
@@ -79,21 +79,30 @@ test('an error that is no refusal of the method is thrown', async () => {
   await expect(readPrices(nodeThat(() => refuse(-32005)).node, 'triton', [account])).rejects.toMatchObject({ code: -32005 });
 });
 
+/** Creates an application whose RPC node returns one price for every account and block; null: the node refuses the request. `priorityPrice` uses no other part. */
+function appAt(market: number | null): App {
+  const { node } = nodeThat(() => (market === null ? refuse(-32601) : [{ slot: 1, prioritizationFee: market }]));
+  const states = new AppStates();
+  const app = {
+    ...{ chain: { node }, db: { query: async () => [] }, log: { warn: () => undefined } },
+    config: { chain: { submission: { priorityFee: { floor: 1_000, cap: 20_000, api: 'agave' } } } },
+    state: (slot: Parameters<App['state']>[0]) => states.get(app, slot),
+  } as unknown as App;
+  return app;
+}
+
 test('the price of an attempt exceeds the market price, grows by half with each step, and stays between the lowest and the highest price', async () => {
-  const priceAt = async (market: number | null, steps: number) => {
-    const { node } = nodeThat(() => (market === null ? refuse(-32601) : [{ slot: 1, prioritizationFee: market }]));
-    const states = new AppStates();
-    // `priorityPrice` uses no other part of the application.
-    const app = {
-      ...{ chain: { node }, db: { query: async () => [] }, log: { warn: () => undefined } },
-      config: { chain: { submission: { priorityFee: { floor: 1_000, cap: 20_000, api: 'agave' } } } },
-      state: (slot: Parameters<App['state']>[0]) => states.get(app, slot),
-    } as unknown as App;
-    return await priorityPrice(app, [account], steps);
-  };
+  const priceAt = (market: number | null, steps: number) => priorityPrice(appAt(market), [account], steps);
   expect([await priceAt(5_000, 0), await priceAt(5_000, 1), await priceAt(5_000, 2)]).toEqual([5_001, 7_502, 11_253]);
   expect([await priceAt(0, 0), await priceAt(998, 0), await priceAt(1_000, 0), await priceAt(null, 0)]).toEqual([1_000, 1_000, 1_001, 1_000]);
   expect([await priceAt(19_998, 0), await priceAt(19_999, 0), await priceAt(30_000, 0), await priceAt(5_000, 10)]).toEqual([
     19_999, 20_000, 20_000, 20_000,
   ]);
+});
+
+test('a price that this process has just signed counts as an own price, before the pending attempts are read again', async () => {
+  const app = appAt(5_000);
+  expect(await priorityPrice(app, [account], 0)).toBe(5_001);
+  rememberPrice(app, 5_000);
+  expect(await priorityPrice(app, [account], 0)).toBe(1_000);
 });

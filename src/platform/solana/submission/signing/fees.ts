@@ -72,9 +72,11 @@ export async function priorityPrice(app: App, accounts: readonly Address[], step
 }
 
 /** Remembers the price of an attempt that this process has just committed. */
-export const rememberPrice = (app: App, price: number): unknown => app.state(signedPrices).set(price, performance.now());
+export function rememberPrice(app: App, price: number): void {
+  app.state(signedPrices).set(price, performance.now());
+}
 
-/** Returns the prices of the pending attempts. Those that another process signed in the last `OWN_AGE_MS` may be missing. */
+/** Returns the prices of the pending attempts. The price of an attempt may be missing if another process signed the attempt within the last `OWN_AGE_MS`. */
 async function readOwnPrices(app: App): Promise<ReadonlySet<number>> {
   const pending = await app.state(ownPrices).get('');
   const signed = app.state(signedPrices);
