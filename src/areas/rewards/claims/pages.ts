@@ -1,4 +1,5 @@
 import { fail } from '#lib/errors.ts';
+import { type App, perApp } from '#platform/app.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { CLAIMS_PER_PAGE, pageOf } from '#platform/solana/distributor/index.ts';
@@ -19,9 +20,33 @@ interface OnPage {
 }
 
 /** Returns whether another claim is creating the same bitmap page. Only that claim pays the rent of the page, so this claim must wait. */
-export async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage): Promise<boolean> {
+async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage): Promise<boolean> {
   const first = pageOf(index) * CLAIMS_PER_PAGE;
   return (await db.query(selectOpener, [epoch, first, first + CLAIMS_PER_PAGE - 1, id])).length > 0;
+}
+
+/**
+ * Time for which a claim that this process composes holds a missing bitmap page, ms. A composed claim is usually committed within this time; then
+ * `isBeingOpened` finds it.
+ */
+const HOLD_MS = 1_000;
+
+/** The claims that hold a missing bitmap page in this process, by epoch and page, oldest first. */
+const holders = perApp(() => new Map<string, { readonly id: string; readonly until: number }>());
+
+/**
+ * Returns whether a claim that is being composed may create its missing bitmap page. A page has one such claim at a time. If several claims of a batch would
+ * create the same page, the whole batch would be rolled back and committed one by one.
+ */
+export async function mayOpenPage(app: App, claim: OnPage): Promise<boolean> {
+  const held = app.state(holders);
+  const now = performance.now();
+  for (const [page, { until }] of held) if (until <= now) held.delete(page);
+  const page = `${claim.epoch} ${pageOf(claim.index)}`;
+  if ((held.get(page) ?? claim).id !== claim.id) return false;
+  held.delete(page);
+  held.set(page, { id: claim.id, until: now + HOLD_MS });
+  return !(await isBeingOpened(app.db, claim));
 }
 
 /**

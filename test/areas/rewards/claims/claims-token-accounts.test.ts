@@ -209,27 +209,6 @@ test('a claim to a frozen token account fails, and can be requested again after 
   expect(await rewardOf(t, player.wallet, 'confirmed')).toBe(5n);
 });
 
-test('six claims on one bitmap page reserve the rent of the page once', async () => {
-  const players = await Promise.all(Array.from({ length: 6 }, () => newClaimant(t)));
-  const epoch = await openEpoch(
-    t,
-    209,
-    players.map(({ wallet }) => [wallet, 5n]),
-  );
-  const fees = async () => BigInt((await t.app.db.query(readSol))[0]?.reserved ?? '0');
-  const before = await fees();
-  await Promise.all(players.map((player) => requestClaim(player, epoch)));
-  const page = BigInt(await t.chain.connection.getMinimumBalanceForRentExemption(48 + 1));
-  // A transaction that was signed again offers a small priority fee.
-  const priority = (await fees()) - before - page - 6n * 5_000n;
-  expect(priority).toBeGreaterThanOrEqual(0n);
-  expect(priority).toBeLessThan(6n * 1_000n);
-});
-const readSol = statement<{ reserved: string }>(
-  'test_sol_spent',
-  `select coalesce(sum(reserved), 0)::text as reserved from chain_outflows where asset = 'sol'`,
-);
-
 test('a stranger’s claim does not spend our budget for token accounts', async () => {
   const player = await newClaimant(t);
   const epoch = await openEpoch(t, 210, [[player.wallet, MINIMUM]]);
