@@ -9,6 +9,7 @@ import {
   index,
   integer,
   oneOf,
+  smallint,
   text,
   timestamp,
   trigger,
@@ -27,6 +28,11 @@ export const PlaysTable = defineEntity({
     startedAt: timestamp(),
     /** Mode in which the wallet played when it started the play. */
     mode: oneOf('regular', 'beta').default('regular'),
+    /**
+     * Upper bound of the plays without a score that the wallet had started within an hour when this play started, with this play. null = not known: the play is
+     * of an earlier release.
+     */
+    unfinished: smallint().nullable(),
   },
   partitionBy: byMonth('plays', 'id'),
   indexes: [index('create index plays_wallet on plays (wallet, started_at desc) include (id)')],

@@ -37,18 +37,20 @@ const lockPlays = statement(
 /** SQL: the plays of a wallet `k` of the last hour. The condition on the id lets PostgreSQL skip the partitions of earlier months before it opens them. */
 const RECENT = `p.wallet = k.wallet and p.id > $3::uuid and p.started_at > (select app_now() - interval '1 hour')`;
 
-// Few wallets start so many plays in an hour that the plays without a score must be counted. For the other wallets, `count` is the number of all plays.
+// The bound of the newest play of the last hour also bounds the plays without a score at present: since then, only their scores and their age can have changed.
+// So few wallets have plays that must be counted: those whose bound reaches the limit. A bound of 0 means that the wallet started no play in this hour.
 // Looks up the score of each play with a subquery instead of a join, because PostgreSQL would hash all scores for a join. Calls app_now() in a
 // subquery, because PostgreSQL would otherwise call this volatile function once per row. Ids of two processes differ from their times by less than a day.
 const selectUnfinished = statement<{ wallet: string; count: number; retryAfterSec: number | null }>(
   'select_unfinished_plays',
-  `select k.wallet, case when r.plays + k.requests > ${MAX_UNFINISHED_PLAYS} then u.count else r.plays end as count, u."retryAfterSec"
+  `select k.wallet, case when b.bound + k.requests > ${MAX_UNFINISHED_PLAYS} then u.count else b.bound end as count, u."retryAfterSec"
    from unnest($1::text[], $2::int[]) as k(wallet, requests),
-     lateral (select count(*)::int as plays from (select from plays p where ${RECENT} limit ${MAX_UNFINISHED_PLAYS}) p) r,
+     lateral (
+       select coalesce((select coalesce(p.unfinished, ${MAX_UNFINISHED_PLAYS}) from plays p where ${RECENT} order by p.started_at desc limit 1), 0)::int as bound) b,
      lateral (
        select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '1 hour' - (select app_now())))::int as "retryAfterSec" from (
          select p.started_at from plays p
-         where r.plays + k.requests > ${MAX_UNFINISHED_PLAYS} and ${RECENT}
+         where b.bound + k.requests > ${MAX_UNFINISHED_PLAYS} and ${RECENT}
            and (select s.play_id from score_plays s where s.play_id = p.id and s.play_id > $3::uuid) is null
          order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}) as recent) u`,
 );
@@ -58,9 +60,9 @@ const insertPlays = statement<{ startedAt: string }>(
   'insert_plays',
   `with clock as materialized (select app_now() as now),
    play as (
-     insert into plays (id, wallet, game_id, started_at, mode)
-     select k.id, k.wallet, k.game_id, c.now, coalesce((select mode from players where wallet = k.wallet), 'regular')
-     from unnest($1::uuid[], $2::text[], $3::text[]) as k(id, wallet, game_id), clock c returning wallet, game_id, mode),
+     insert into plays (id, wallet, game_id, started_at, mode, unfinished)
+     select k.id, k.wallet, k.game_id, c.now, coalesce((select mode from players where wallet = k.wallet), 'regular'), k.unfinished
+     from unnest($1::uuid[], $2::text[], $3::text[], $5::int2[]) as k(id, wallet, game_id, unfinished), clock c returning wallet, game_id, mode),
    player as (
      insert into game_players (game_id, wallet)
      select game_id, wallet from play where mode = 'regular' group by game_id, wallet order by game_id, wallet collate "default"
@@ -114,7 +116,10 @@ export async function startPlays(
     own.count += 1;
     return { ...request, playId: newId(), seed };
   });
-  const started = outcomes.flatMap((outcome) => ('playId' in outcome ? [outcome] : []));
+  // All plays of a wallet store its final count, because they start at the same time.
+  const started = outcomes.flatMap((outcome) =>
+    'playId' in outcome ? [{ ...outcome, unfinished: plays.get(outcome.wallet)?.count ?? MAX_UNFINISHED_PLAYS }] : [],
+  );
   const { startedAt, ended } = started.length === 0 ? NONE : await write(() => insert(tx, started));
   return outcomes.map((outcome) => {
     if (!('playId' in outcome)) return outcome;
@@ -127,6 +132,8 @@ export async function startPlays(
 interface NewPlay extends PlayRequest {
   readonly playId: string;
   readonly seed: Buffer | null;
+  /** Upper bound of the plays without a score that the wallet has in this hour, with the new plays. */
+  readonly unfinished: number;
 }
 
 /** The result of `insert` for no plays. */
@@ -147,7 +154,13 @@ async function insert(tx: Tx, plays: readonly NewPlay[]): Promise<{ startedAt: s
   ].flatMap(([first, ...rest]) => (first ? [{ ...first, count: 1 + rest.length }] : []));
   // Sends the statements in one round trip. The last one sees the inserted plays.
   const [inserted, , , rows] = await Promise.all([
-    tx.query(insertPlays, [plays.map((p) => p.playId), plays.map((p) => p.wallet), plays.map((p) => p.game.id), randomInt(COUNTER_SHARDS)]),
+    tx.query(insertPlays, [
+      plays.map((p) => p.playId),
+      plays.map((p) => p.wallet),
+      plays.map((p) => p.game.id),
+      randomInt(COUNTER_SHARDS),
+      plays.map((p) => p.unfinished),
+    ]),
     appendActivities(
       tx,
       plays.map(({ playId, wallet, game }) => ({ kind: 'play', sourceId: playId, wallet, gameId: game.id, amount: 0 })),

@@ -50,6 +50,7 @@ import { Migration0068KeptReplays } from './0068-kept-replays.ts';
 import { Migration0069EndedAttempts } from './0069-ended-attempts.ts';
 import { Migration0070EventTexts } from './0070-event-texts.ts';
 import { Migration0071InlinedClock } from './0071-inlined-clock.ts';
+import { Migration0072UnfinishedPlays } from './0072-unfinished-plays.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -108,4 +109,5 @@ export const migrations = [
   { name: '0069-ended-attempts', class: Migration0069EndedAttempts },
   { name: '0070-event-texts', class: Migration0070EventTexts },
   { name: '0071-inlined-clock', class: Migration0071InlinedClock },
+  { name: '0072-unfinished-plays', class: Migration0072UnfinishedPlays },
 ];
