@@ -6,7 +6,7 @@ import { cpuPerRequest, cpuSeconds, idleShare, machineTicks, pauseSystem, report
 import { type LoadResult, load, request } from './support/load.ts';
 import { report, reportLoad } from './support/report.ts';
 import { SCORE_CONNECTIONS, SECONDS, WARMUP_SECONDS } from './support/score-loads.ts';
-import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
+import { type BenchWallet, newSessions, openGame, openPlays, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
 /**
  * This benchmark measures scores over HTTP with all features: session, origin check, validation job, consumed play, caps, durable PostgreSQL commit,
@@ -37,6 +37,8 @@ const system = await startSystem({
   durable: true,
   workers: Number(process.env.BENCH_WORKERS ?? 1),
   env: { SESSION_KEYS: SESSION_KEY, DAILY_POINTS_CAP: '1000000000' },
+  // PostgreSQL would vacuum the tables once per minute, for some seconds: during some measurement, by chance.
+  postgresSettings: { autovacuum: 'off' },
 });
 const port = Number(new URL(system.urls[0] ?? '').port);
 const host = `localhost:${port}`;
@@ -54,6 +56,23 @@ interface ScoreLoad {
   readonly warmupSeconds: number;
   /** Name of the load in the output; by default, it names the number of connections. */
   readonly what?: string;
+}
+
+/** CPU time of PostgreSQL in `vacuum` since the first call, and the requests between the first and the latest call. */
+const vacuumed = { seconds: 0, requests: 0 };
+let requestsSinceVacuum: number | null = null;
+
+/** Vacuums and analyzes all tables, as autovacuum does. The first call also processes the rows of the preparation, so its cost is not counted. */
+async function vacuum(): Promise<void> {
+  await withDatabase(system, async (db) => {
+    const before = cpuSeconds(system);
+    await db.query('vacuum (analyze)');
+    if (requestsSinceVacuum !== null) {
+      vacuumed.seconds += (cpuSeconds(system).postgresql ?? Number.NaN) - (before.postgresql ?? 0);
+      vacuumed.requests += requestsSinceVacuum;
+    }
+    requestsSinceVacuum = 0;
+  });
 }
 
 /** Sends scores of inserted plays. @param each plays per wallet */
@@ -115,6 +134,7 @@ async function loadPairs(by: readonly BenchWallet[]): Promise<LoadResult> {
 async function measured(what: string, run: () => Promise<LoadResult>): Promise<LoadResult> {
   const [cpu, machine] = [cpuSeconds(system), machineTicks()];
   const result = await run();
+  if (requestsSinceVacuum !== null) requestsSinceVacuum += result.requests;
   if (!isWarmUp) reportCpu(what, cpuPerRequest(cpu, cpuSeconds(system), result.requests), undefined, idleShare(machine, machineTicks()));
   return result;
 }
@@ -160,16 +180,20 @@ try {
   await loadPairs(await signInAgain(wallets));
   isWarmUp = false;
   for (const connections of SCORE_CONNECTIONS) {
+    await vacuum();
     await inTurns(async () => {
       const result = await loadScores(await signInAgain(wallets), each, { connections, seconds: SECONDS, warmupSeconds: WARMUP_SECONDS });
       reportLoad(`scores, ${connections} connections`, result, TARGETS[connections]);
     }, pause);
   }
+  await vacuum();
   await inTurns(async () => {
     const pairs = await loadPairs(await signInAgain(wallets));
     reportLoad(`play and its score, ${PAIRS.connections} connections`, { ...pairs, perSec: Math.round(pairs.perSec / 2) }, PAIRS);
   }, pause);
   await sleep(Math.max(0, usedAt + MANY.unusedMs - performance.now()));
+  await vacuum();
+  report('vacuum of the tables: CPU per request, not part of the other figures', (1e6 * vacuumed.seconds) / vacuumed.requests, 'µs');
   const share = Math.floor(many.length / TURNS);
   await inTurns(() => measureMany(many.splice(0, share), wallets), pause);
   await inTurns(reportIdle, pause, 1);
