@@ -10,9 +10,9 @@ interface BatchingOptions<Item> {
    * Minimum items of a batch that starts while another batch is in flight. A smaller batch costs more CPU time than its early start saves. With this option, the
    * batches share the items evenly: the share of a batch is the number of items that are in flight, pending or expected, divided by `maxConcurrent`, but at least
    * this minimum. Without the option, one batch takes all pending items. Its callers then add their next items at the same time, so the next batch takes all
-   * items again, and only one batch is in flight.
+   * items again, and only one batch is in flight. The function is called for each decision.
    */
-  minConcurrentSize?: number;
+  minConcurrentSize?: () => number;
   /**
    * Maximum time for which a batch waits for further items, ms. A batch waits only after a batch of several items has ended and while no batch is in flight: callers
    * that just got a result can add their next item. The batch starts earlier when it has its share, or when all these callers have added an item.
@@ -47,12 +47,12 @@ export function batching<Item>(
   /** Returns the maximum number of items of the next batch. */
   const share = () => {
     if (minConcurrentSize === undefined) return maxSize;
-    return Math.min(maxSize, Math.max(minConcurrentSize, Math.ceil((itemsInFlight + pending.length + expected) / maxConcurrent)));
+    return Math.min(maxSize, Math.max(minConcurrentSize(), Math.ceil((itemsInFlight + pending.length + expected) / maxConcurrent)));
   };
 
   const mayFlush = () => {
     if (pending.length === 0 || batchesInFlight >= maxConcurrent) return false;
-    return batchesInFlight === 0 || minConcurrentSize === undefined || pending.length >= Math.max(minConcurrentSize, LEAST_SHARE * share());
+    return batchesInFlight === 0 || minConcurrentSize === undefined || pending.length >= Math.max(minConcurrentSize(), LEAST_SHARE * share());
   };
 
   /** Returns the number of pending items that fit into the next batch: at least 1. */

@@ -56,7 +56,7 @@ test('a batch has at most the given bytes, and a larger item is a batch of its o
 });
 
 test('a batch smaller than the minimum waits while another batch is in flight', async () => {
-  const { add, batches, itemsOf } = recorded({ maxSize: 10, maxConcurrent: 2, minConcurrentSize: 3 });
+  const { add, batches, itemsOf } = recorded({ maxSize: 10, maxConcurrent: 2, minConcurrentSize: () => 3 });
   const results = [add(1)];
   await turns();
   results.push(add(2), add(3));
@@ -77,8 +77,29 @@ test('a batch smaller than the minimum waits while another batch is in flight', 
   await Promise.all(results);
 });
 
+test('the minimum of a batch beside another one may change at any time', async () => {
+  let minimum = 3;
+  const { add, batches, itemsOf } = recorded({ maxSize: 10, maxConcurrent: 2, minConcurrentSize: () => minimum });
+  const results = [add(1)];
+  await turns();
+  minimum = 2;
+  results.push(add(2), add(3));
+  await turns();
+  expect(itemsOf()).toEqual([[1], [2, 3]]);
+  minimum = 4;
+  batches[1]?.end();
+  results.push(add(4), add(5), add(6));
+  await turns();
+  expect(batches).toHaveLength(2);
+  results.push(add(7));
+  await turns();
+  expect(itemsOf()[2]).toEqual([4, 5, 6, 7]);
+  for (const { end } of batches) end();
+  await Promise.all(results);
+});
+
 test('the batches in flight share the callers evenly', async () => {
-  const { add, batches, itemsOf } = recorded({ maxSize: 100, maxConcurrent: 2, minConcurrentSize: 2 });
+  const { add, batches, itemsOf } = recorded({ maxSize: 100, maxConcurrent: 2, minConcurrentSize: () => 2 });
   const results = [1, 2, 3, 4, 5, 6, 7, 8].map(add);
   await turns();
   expect(itemsOf()).toEqual([
@@ -99,7 +120,7 @@ test('the batches in flight share the callers evenly', async () => {
 });
 
 test('callers that do not come back no longer count when another batch has ended', async () => {
-  const { add, batches, itemsOf } = recorded({ maxSize: 100, maxConcurrent: 2, minConcurrentSize: 2 });
+  const { add, batches, itemsOf } = recorded({ maxSize: 100, maxConcurrent: 2, minConcurrentSize: () => 2 });
   const results = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map(add);
   await turns();
   batches[0]?.end();

@@ -2,16 +2,27 @@ import { batching } from '#lib/concurrency/batching.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
+import { beginBatch, isRecent } from '../mixed-load.ts';
 import { type PlayRequest, type StartedPlay, startPlays } from './start-plays.ts';
 
 /** Maximum plays per transaction, and maximum concurrent transactions. While transactions run, new requests wait for the next transaction. */
-const BATCHES = { maxSize: 200, maxConcurrent: 2, minConcurrentSize: 40, lingerMs: 3 };
+const BATCHES = { maxSize: 200, maxConcurrent: 2, lingerMs: 3 };
+/** Minimum plays of a second concurrent transaction: while no scores arrive, and while they do. */
+const MIN_CONCURRENT = { alone: 40, besideScores: 100 };
 
 interface PendingPlay extends PlayRequest {
   outcome: StartedPlay | Error | null;
 }
 
-const starter = perApp((app) => batching<PendingPlay>((batch) => startBatch(app, batch), BATCHES));
+const starter = perApp((app) =>
+  batching<PendingPlay>(
+    (batch) => {
+      beginBatch(app, 'plays');
+      return startBatch(app, batch);
+    },
+    { ...BATCHES, minConcurrentSize: () => (isRecent(app, 'scores') ? MIN_CONCURRENT.besideScores : MIN_CONCURRENT.alone) },
+  ),
+);
 
 async function startBatch(app: App, batch: readonly PendingPlay[]): Promise<void> {
   try {

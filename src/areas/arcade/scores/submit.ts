@@ -6,6 +6,7 @@ import { unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { JsonText } from '#platform/http/json-text.ts';
+import { beginBatch, isRecent } from '../mixed-load.ts';
 import { receiptIn, type ScoreReceipt, type ScoreRequest } from './schemas.ts';
 import { limitUnverifiedScores } from './unverified-limit.ts';
 
@@ -16,7 +17,9 @@ const COMMIT_TIMEOUT_MS = 5_000;
  * under load the jobs are large. Two jobs at a time keep both cores busy: each step of a job uses one core only. Each job has a fixed cost, so further jobs or
  * smaller ones need more CPU time than they save.
  */
-const BATCHES = { maxSize: 128, maxBytes: 524_288, maxConcurrent: 2, minConcurrentSize: 12, lingerMs: 2 };
+const BATCHES = { maxSize: 128, maxBytes: 524_288, maxConcurrent: 2, lingerMs: 2 };
+/** Minimum submissions of a second concurrent job: while this process starts no plays, and while it does. */
+const MIN_CONCURRENT = { alone: 12, besidePlays: 64 };
 /** Time after which a job no longer counts as concurrent, ms, so that a worker that died does not delay the next jobs. */
 const MAX_IN_FLIGHT_MS = 250;
 
@@ -28,12 +31,17 @@ interface PendingSubmission {
 const submitter = perApp((app) =>
   batching<PendingSubmission>(
     async (batch) => {
+      beginBatch(app, 'scores');
       const submissions = batch.map((pending) => pending.submission);
       await app.queues.add([{ job: recordScores, payload: { channel: app.replies.channel, submissions } }]);
       const all = Promise.allSettled(batch.map((pending) => pending.answered));
       await Promise.race([all, sleep(MAX_IN_FLIGHT_MS, undefined, { ref: false })]);
     },
-    { ...BATCHES, bytesOf: ({ submission }) => submission.replay?.length ?? 0 },
+    {
+      ...BATCHES,
+      minConcurrentSize: () => (isRecent(app, 'plays') ? MIN_CONCURRENT.besidePlays : MIN_CONCURRENT.alone),
+      bytesOf: ({ submission }) => submission.replay?.length ?? 0,
+    },
   ),
 );
 
