@@ -5,8 +5,11 @@ import { isUnavailable } from '#platform/http/errors.ts';
 import { beginBatch, isRecent } from '../mixed-load.ts';
 import { type PlayRequest, type StartedPlay, startPlays } from './start-plays.ts';
 
-/** Maximum plays per transaction, and maximum concurrent transactions. While transactions run, new requests wait for the next transaction. */
-const BATCHES = { maxSize: 200, maxConcurrent: 2, lingerMs: 3 };
+/**
+ * Maximum plays per transaction, and maximum concurrent transactions. While transactions run, new requests wait for the next transaction. A
+ * batch of plays lingers longer than a batch of scores: a caller that got a play sends its score first, so callers seldom come back at once.
+ */
+const BATCHES = { maxSize: 200, maxConcurrent: 2, lingerMs: 8 };
 /** Minimum plays of a second concurrent transaction: while no scores arrive, and while they do. */
 const MIN_CONCURRENT = { alone: 40, besideScores: 100 };
 
