@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { loadGames } from '#areas/arcade/games/registry.ts';
-import { isRecent } from '#areas/arcade/mixed-load.ts';
+import { hasRecentBatch } from '#areas/arcade/mixed-load.ts';
 import { startPlay } from '#areas/arcade/plays/start-play.ts';
 import { startPlays } from '#areas/arcade/plays/start-plays.ts';
 import { PlayReceipt } from '#areas/arcade/schemas.ts';
@@ -234,12 +234,12 @@ test('a play that the database rejects fails alone', async () => {
 
 test('a batch of plays is recent for a tenth of a second, so that further batches of scores are large meanwhile', async () => {
   await sleep(150);
-  expect(isRecent(t.app, 'plays')).toBe(false);
+  expect(hasRecentBatch(t.app, 'plays')).toBe(false);
   const game = (await loadGames(t.app)).get('gem-drop');
   if (!game) throw new Error('the game is missing');
   await startPlay(t.app, { wallet: createWallet().address, game });
-  expect(isRecent(t.app, 'plays')).toBe(true);
-  expect(isRecent(t.app, 'scores')).toBe(false);
+  expect(hasRecentBatch(t.app, 'plays')).toBe(true);
+  expect(hasRecentBatch(t.app, 'scores')).toBe(false);
   await sleep(150);
-  expect(isRecent(t.app, 'plays')).toBe(false);
+  expect(hasRecentBatch(t.app, 'plays')).toBe(false);
 });

@@ -2,7 +2,7 @@ import { batching } from '#lib/concurrency/batching.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
-import { beginBatch, isRecent } from '../mixed-load.ts';
+import { beginBatch, hasRecentBatch } from '../mixed-load.ts';
 import { type PlayRequest, type StartedPlay, startPlays } from './start-plays.ts';
 
 /**
@@ -23,7 +23,7 @@ const starter = perApp((app) =>
       beginBatch(app, 'plays');
       return startBatch(app, batch);
     },
-    { ...BATCHES, minConcurrentSize: () => (isRecent(app, 'scores') ? MIN_CONCURRENT.besideScores : MIN_CONCURRENT.alone) },
+    { ...BATCHES, minConcurrentSize: () => (hasRecentBatch(app, 'scores') ? MIN_CONCURRENT.besideScores : MIN_CONCURRENT.alone) },
   ),
 );
 

@@ -37,8 +37,8 @@ const lockPlays = statement(
 /** SQL: the plays of a wallet `k` of the last hour. The condition on the id lets PostgreSQL skip the partitions of earlier months before it opens them. */
 const RECENT = `p.wallet = k.wallet and p.id > $3::uuid and p.started_at > (select app_now() - interval '1 hour')`;
 
-// The bound of the newest play of the last hour also bounds the plays without a score at present: since then, only their scores and their age can have changed.
-// So few wallets have plays that must be counted: those whose bound reaches the limit. A bound of 0 means that the wallet started no play in this hour.
+// The newest play of a wallet stores an upper bound of the wallet's plays without a score. Later scores and the age of the plays only lower their number, so the
+// bound stays valid. PostgreSQL counts these plays only if the bound reaches the limit. The bound is 0 if the wallet started no play in the last hour.
 // Looks up the score of each play with a subquery instead of a join, because PostgreSQL would hash all scores for a join. Calls app_now() in a
 // subquery, because PostgreSQL would otherwise call this volatile function once per row. Ids of two processes differ from their times by less than a day.
 const selectUnfinished = statement<{ wallet: string; count: number; retryAfterSec: number | null }>(

@@ -6,7 +6,7 @@ import { unavailable } from '#lib/errors.ts';
 import { newId } from '#lib/ids.ts';
 import { type App, perApp } from '#platform/app.ts';
 import type { JsonText } from '#platform/http/json-text.ts';
-import { beginBatch, isRecent } from '../mixed-load.ts';
+import { beginBatch, hasRecentBatch } from '../mixed-load.ts';
 import { receiptIn, type ScoreReceipt, type ScoreRequest } from './schemas.ts';
 import { limitUnverifiedScores } from './unverified-limit.ts';
 
@@ -39,7 +39,7 @@ const submitter = perApp((app) =>
     },
     {
       ...BATCHES,
-      minConcurrentSize: () => (isRecent(app, 'plays') ? MIN_CONCURRENT.besidePlays : MIN_CONCURRENT.alone),
+      minConcurrentSize: () => (hasRecentBatch(app, 'plays') ? MIN_CONCURRENT.besidePlays : MIN_CONCURRENT.alone),
       bytesOf: ({ submission }) => submission.replay?.length ?? 0,
     },
   ),

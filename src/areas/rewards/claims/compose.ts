@@ -28,7 +28,7 @@ import { readAccounts, rentOf } from '../chain/accounts.ts';
 import { addressesOf, type EpochAddresses, type EpochAddressesRow } from '../chain/epoch-accounts.ts';
 import { followEpoch } from '../chain/follow.ts';
 import { SETTLED_ERROR } from '../chain/settlement.ts';
-import { mayOpenPage } from './pages.ts';
+import { reservePage } from './pages.ts';
 import { RELAY_MARGIN } from './request.ts';
 import { CLAIM, type ClaimState } from './rows.ts';
 import { checkOpening } from './token-accounts.ts';
@@ -162,7 +162,7 @@ async function draft(
   }
   if (isVacant(pageAccount)) {
     const page = pageOf(claim.index);
-    if (!(await mayOpenPage(app, claim))) return wait('another claim is creating the bitmap page', PAGE_RETRY_MS);
+    if (!(await reservePage(app, claim))) return wait('another claim is creating the bitmap page', PAGE_RETRY_MS);
     spends.push({ asset: 'sol', amount: await rentOf(app, pageBytes(account.leaves, page)) });
   }
   const { program, account: epochAccount } = addresses;

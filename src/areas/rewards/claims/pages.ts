@@ -31,20 +31,20 @@ async function isBeingOpened(db: Queryable, { id, epoch, index }: OnPage): Promi
  */
 const HOLD_MS = 1_000;
 
-/** The claims that hold a missing bitmap page in this process, by epoch and page, oldest first. */
+/** The claims that hold a missing bitmap page in this process, by epoch and page. */
 const holders = perApp(() => new Map<string, { readonly id: string; readonly until: number }>());
 
 /**
- * Returns whether a claim that is being composed may create its missing bitmap page. A page has one such claim at a time. If several claims of a batch would
- * create the same page, the whole batch would be rolled back and committed one by one.
+ * Reserves a missing bitmap page for a claim that is being composed. Another claim can reserve the page `HOLD_MS` later. If several claims of a batch created the
+ * same page, the batch would be rolled back, and each of its claims would be committed alone.
+ * @returns whether the claim may create the page
  */
-export async function mayOpenPage(app: App, claim: OnPage): Promise<boolean> {
+export async function reservePage(app: App, claim: OnPage): Promise<boolean> {
   const held = app.state(holders);
   const now = performance.now();
   for (const [page, { until }] of held) if (until <= now) held.delete(page);
   const page = `${claim.epoch} ${pageOf(claim.index)}`;
   if ((held.get(page) ?? claim).id !== claim.id) return false;
-  held.delete(page);
   held.set(page, { id: claim.id, until: now + HOLD_MS });
   return !(await isBeingOpened(app.db, claim));
 }
