@@ -30,6 +30,14 @@ export async function takeLock(tx: Tx, key: string, seed: number): Promise<void>
   if (!lock?.taken) throw lockHeld();
 }
 
+/** SQLSTATE `unique_violation`. */
+const UNIQUE_VIOLATION = '23505';
+
+/** Makes `inTurn` run its work again if the error says that another transaction has inserted the same row first. @throws LockHeld, or any other error as it is */
+export function runAgainAfterConflict(error: unknown): never {
+  throw error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION ? lockHeld() : error;
+}
+
 /** Creates the error after which `inTurn` runs its work again, for statements that take a lock themselves. */
 export const lockHeld = (): Error => new LockHeld('another transaction holds the lock');
 

@@ -6,9 +6,10 @@ import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import { runAgainAfterConflict } from '#platform/db/turns.ts';
 import { pendingOf, retry, submit } from '#platform/solana/submission/index.ts';
 import { refuseParked } from './parking.ts';
-import { CLAIM, type ClaimRow, insertClaim, lockClaim, lockClaimOfWallet, requeueClaim } from './rows.ts';
+import { CLAIM, type ClaimRow, insertClaim, lockClaimOfWallet, requeueClaim } from './rows.ts';
 
 /** Maximum claims of a wallet that wait to be signed or are in flight. */
 const MAX_PENDING = 100;
@@ -40,8 +41,8 @@ export interface ClaimRequest {
 
 /**
  * Creates and submits the claim of a wallet's leaf. If a claim of the leaf is in flight already, returns its id. If the earlier claim of the leaf
- * failed, retries that claim.
- * @param write function that runs the last statement of a new claim; `tx.last` also commits it in the same round trip
+ * failed, retries that claim. Precondition: the transaction runs in the work of `inTurn`, which runs again if another process inserts the same claim.
+ * @param write function that runs the last statements of a new claim; `tx.last` also commits them in the same round trip
  * @returns the id of the claim
  * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
  * expired or not committed; 429 when the wallet has too many claims in flight, or the claim is parked after repeated failures
@@ -73,15 +74,11 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
     return existing.id;
   }
   const id = newId();
-  const inserted = await tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]);
-  if (inserted.length > 0) {
-    await write(() => submit(tx, CLAIM, [id], { caller: wallet }));
-    return id;
-  }
-  // The insert returned no row, because a concurrent request inserted the claim and committed first.
-  const first = (await tx.query(lockClaim, [epoch, leaf.index]))[0];
-  if (!first) throw new Error(`the claim of leaf ${leaf.index} of epoch ${epoch} was neither inserted nor found`);
-  return first.state === 'claimed' ? refuseClaimed(first) : first.id;
+  // The claim and its transaction share a round trip. The insert fails if another process has inserted the claim since the look-up above.
+  const insert = () =>
+    Promise.all([tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]), submit(tx, CLAIM, [id], { caller: wallet })]);
+  await write(insert).catch(runAgainAfterConflict);
+  return id;
 }
 
 export function refuseClaimed({ epoch, signature }: Pick<ClaimRow, 'epoch' | 'signature'>): never {

@@ -34,13 +34,11 @@ const CLAIM_COLUMNS = `id::text, epoch, index, wallet, amount::text, state, sign
 
 export const selectClaims = statement<ClaimRow>('select_claims', `select ${CLAIM_COLUMNS} from claims where id = any($1::uuid[])`);
 
-export const lockClaim = statement<ClaimRow>('lock_claim', `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = $2 for update`);
-
 /** Locks the claim of a wallet's leaf of an epoch. */
 export const lockClaimOfWallet = statement<ClaimRow>(
   'lock_claim_of_wallet',
-  `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index in (
-     select l.index from reward_leaves l join epochs e on e.epoch = l.epoch and e.allocation = l.allocation where l.epoch = $1 and l.wallet = $2)
+  `select ${CLAIM_COLUMNS} from claims where epoch = $1 and index = any(array(
+     select l.index from reward_leaves l join epochs e on e.epoch = l.epoch and e.allocation = l.allocation where l.epoch = $1 and l.wallet = $2))
    for update`,
 );
 
@@ -57,11 +55,10 @@ export async function listOwnClaims(db: Queryable, wallet: string, limit: number
   return { claims: rows.flatMap(({ total: _total, ...row }) => (row.id === null ? [] : [row])), total: rows[0]?.total ?? 0 };
 }
 
-/** Inserts a claim. Returns no row when the leaf has a claim already. */
-export const insertClaim = statement<{ id: string }>(
+/** Inserts a claim. Fails with a unique violation when the leaf has a claim already. */
+export const insertClaim = statement<never>(
   'insert_claim',
-  `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof)
-   values ($1, $2, $3, $4, $5::numeric, 'queued', $4, $6::bytea) on conflict (epoch, index) do nothing returning id::text`,
+  `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof) values ($1, $2, $3, $4, $5::numeric, 'queued', $4, $6::bytea)`,
 );
 
 /** Builds the update that returns a failed claim to the state `queued`. */

@@ -20,8 +20,11 @@ const RECENT_SLOTS = 140;
 
 /** Number of slots after the slot of a transaction before which the transaction cannot be finalized (`MAX_LOCKOUT_HISTORY` of Agave). */
 const FINALITY_SLOTS = 31;
-/** While other attempts are pending, one of so many polls reads the confirmed attempts that cannot be finalized yet, to notice a fork that dropped one. */
-const POLLS_PER_FORK_CHECK = 4;
+/**
+ * While other attempts are pending, one of so many polls reads the confirmed attempts that cannot be finalized yet, to notice a fork that dropped one. Before
+ * finality, such an attempt is read four times at most.
+ */
+const POLLS_PER_FORK_CHECK = 8;
 
 /** Maximum time between two polls of an attempt, ms. */
 const MAX_POLL_DELAY_MS = 30_000;

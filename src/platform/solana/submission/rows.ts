@@ -88,6 +88,13 @@ export const lockToSign = statement<{ id: string }>(
    where t.state = v.state and t.attempts = v.attempts and (v.lease is null or t.next_at = v.lease) order by t.id for update of t skip locked`,
 );
 
+/**
+ * SQL condition: an attempt is pending, for statements that select attempts by their signature or transaction. It names the other states, because an index
+ * of pending attempts exists: if the condition named the pending states, PostgreSQL would read this whole index for each attempt.
+ * @param attempt the alias of `chain_attempts`
+ */
+export const isPending = (attempt: string): string => `${attempt}.state not in ('finalized', 'failed', 'dead')`;
+
 /** A new attempt, as `insertAttempts` takes it. `bytes`: base64. `places`: the maximum number of live attempts of the transaction. */
 export interface NewAttempt {
   readonly id: string;
@@ -123,19 +130,13 @@ export const insertAttempts = statement(
    select v.id, v.n, v.signature, decode(v.bytes, 'base64'), v.signers, v.last_valid_height, v.nonce_account, v.nonce, v.signed_slot, v.spends, v.spend_day,
      v.preamble, v.fee, v.priority, v.carried, v.price, v.costs,
      (select min(p) from generate_series(1, v.places) as p where not exists (
-        select from chain_attempts l where l.transaction_id = v.id and l.place = p and l.state in ('signed', 'sent', 'confirmed')))
+        select from chain_attempts l where l.transaction_id = v.id and l.place = p and ${isPending('l')}))
    from v`,
 );
 
-/**
- * SQL condition: the attempt is pending. It names the other states, so that PostgreSQL looks up each signature. If it named the pending states, PostgreSQL
- * would read the whole index of pending attempts.
- */
-const IS_PENDING = `state not in ('finalized', 'failed', 'dead')`;
-
 export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
   'select_attempt_bytes',
-  `select signature, bytes from chain_attempts where signature = any($1::text[]) and ${IS_PENDING}`,
+  `select signature, bytes from chain_attempts a where signature = any($1::text[]) and ${isPending('a')}`,
 );
 
 /**
@@ -145,7 +146,7 @@ export const selectBytes = statement<{ signature: string; bytes: Buffer }>(
 export const markSent = statement(
   'mark_attempts_sent',
   `with l as (
-     select transaction_id, n from chain_attempts where signature = any($1::text[]) and ${IS_PENDING}
+     select transaction_id, n from chain_attempts a where signature = any($1::text[]) and ${isPending('a')}
      order by transaction_id, n for update skip locked)
    update chain_attempts a set state = case when a.state = 'signed' then 'sent' else a.state end, sent_slot = greatest(a.sent_slot, $2::int8)
    from l where a.transaction_id = l.transaction_id and a.n = l.n`,
@@ -203,7 +204,7 @@ export const recordExpiryChecks = statement(
      select v.* from unnest($1::uuid[], $2::int[], $3::jsonb[]) as v(id, n, evidence) ${LOCK_ATTEMPTS})
    update chain_attempts a
    set looked_at = app_now(), doubt = v.evidence, doubted_at = case when v.evidence is null then null else coalesce(a.doubted_at, app_now()) end
-   from v where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed')`,
+   from v where a.transaction_id = v.id and a.n = v.n and ${isPending('a')}`,
 );
 
 /** Postpones the next poll of attempts by the given times, ms. */

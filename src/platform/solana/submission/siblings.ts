@@ -2,7 +2,7 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { moveOutflows, SOL, sumByAsset } from './outflows.ts';
 import type { Priority } from './priorities.ts';
-import { type PendingAttempt, readSpends, type StoredSpend, storedSpends } from './rows.ts';
+import { isPending, type PendingAttempt, readSpends, type StoredSpend, storedSpends } from './rows.ts';
 import type { Spend, TransactionType } from './transaction-type.ts';
 
 /**
@@ -40,7 +40,7 @@ export interface LiveAttempt extends Reserved {
 export const selectLive = statement<LiveAttempt>(
   'select_live_attempts',
   `select transaction_id::text as id, n, fee::text, spends, costs, price::float8 as price, signed_slot::float8 as signed_slot, spend_day, priority, carried::text[] as carried
-   from chain_attempts where transaction_id = any($1::uuid[]) and state in ('signed', 'sent', 'confirmed') order by n desc`,
+   from chain_attempts a where transaction_id = any($1::uuid[]) and ${isPending('a')} order by n desc`,
 );
 const storeSpends = statement('store_spends_of_attempt', 'update chain_attempts set spends = $3::jsonb where transaction_id = $1 and n = $2');
 

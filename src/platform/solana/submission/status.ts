@@ -1,6 +1,6 @@
 import { run } from '#platform/db/query-builder.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
-import { build, type TransactionRow } from './rows.ts';
+import { build, isPending, type TransactionRow } from './rows.ts';
 import type { TransactionType } from './transaction-type.ts';
 
 /** The state of a transaction. `live`: whether an attempt may still land or has landed. */
@@ -13,7 +13,7 @@ export interface SubmissionStatus {
 const selectStatuses = statement<SubmissionStatus>(
   'read_submission_statuses',
   `select t.subject, t.state, t.state = 'finalized' or exists (
-     select 1 from chain_attempts a where a.transaction_id = t.id and a.state in ('signed', 'sent', 'confirmed')) as live
+     select 1 from chain_attempts a where a.transaction_id = t.id and ${isPending('a')}) as live
    from chain_transactions t where t.kind = $1 and t.subject = any($2::text[])`,
 );
 

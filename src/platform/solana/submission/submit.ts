@@ -3,7 +3,7 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { addSigning, countWaiting, enqueueSigning } from './jobs.ts';
 import type { Priority, ToSign } from './priorities.ts';
-import { selectDueTransactions } from './rows.ts';
+import { isPending, selectDueTransactions } from './rows.ts';
 import type { TransactionType } from './transaction-type.ts';
 
 /** Maximum rank of a transaction. */
@@ -90,7 +90,7 @@ const requeueFailed = statement<ToSign>(
   `update chain_transactions set state = 'queued', tries = 0, refusals = case when $3 then refusals else 0 end, next_at = app_now(),
      changed_at = app_now(), error = null
    where kind = $1 and subject = any($2::text[]) and state = 'failed'
-     and not exists (select 1 from chain_attempts a where a.transaction_id = id and a.state in ('signed', 'sent', 'confirmed'))
+     and not exists (select 1 from chain_attempts a where a.transaction_id = id and ${isPending('a')})
    returning id::text, priority, rank`,
 );
 

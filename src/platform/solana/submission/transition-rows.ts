@@ -1,5 +1,5 @@
 import { statement } from '#platform/db/sql.ts';
-import type { StoredSpend } from './rows.ts';
+import { isPending, type StoredSpend } from './rows.ts';
 
 /**
  * Locks transactions before the states of their attempts change. It must be a statement of its own: the next statement then sees what other processes
@@ -32,7 +32,7 @@ export const transitionAttempts = statement<MovedAttempt>(
      select * from unnest($1::uuid[], $2::int[], $3::int8[], $4::jsonb[], $7::float8[]) as v(id, n, slot, error, delay_ms)),
    moved as (
      update chain_attempts a set state = $5, slot = coalesce(v.slot, a.slot), error = coalesce(v.error, a.error), doubt = null, doubted_at = null
-     from transition v where a.transaction_id = v.id and a.n = v.n and a.state in ('signed', 'sent', 'confirmed') and a.state <> $5
+     from transition v where a.transaction_id = v.id and a.n = v.n and ${isPending('a')} and a.state <> $5
      returning a.transaction_id as id, a.n, a.signature, a.slot, a.error, a.spends, v.delay_ms),
    decisive as (
      select m.* from moved m join chain_transactions t on t.id = m.id
@@ -40,7 +40,7 @@ export const transitionAttempts = statement<MovedAttempt>(
        when $5 in ('confirmed', 'finalized') then true
        when $5 = 'sent' then t.state <> 'confirmed' or t.signature = m.signature
        else not exists (
-         select from chain_attempts o where o.transaction_id = m.id and o.state in ('signed', 'sent', 'confirmed')
+         select from chain_attempts o where o.transaction_id = m.id and ${isPending('o')}
            and not exists (select from moved x where x.id = o.transaction_id and x.n = o.n)) end),
    followed as (
      update chain_transactions t set
@@ -50,5 +50,5 @@ export const transitionAttempts = statement<MovedAttempt>(
        error = d.error, refusals = t.refusals + ($5 = 'failed')::int,
        next_at = case when $6 in ('queued', 'failed') then app_now() + make_interval(secs => d.delay_ms / 1000) else t.next_at end, changed_at = app_now()
      from (select distinct on (id) * from decisive order by id, n desc) d where t.id = d.id)
-   select m.id::text, m.n, m.spends, d.id is not null as decisive from moved m left join decisive d on d.id = m.id and d.n = m.n`,
+   select m.id::text, m.n, m.spends, (m.id, m.n) in (select id, n from decisive) as decisive from moved m`,
 );

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { CLAIM, insertClaim } from '#areas/rewards/claims/rows.ts';
 import { ClaimReceipt } from '#areas/rewards/claims/schemas.ts';
 import { getClaim, getOwnClaims, postClaim } from '#areas/rewards/routes/claims.ts';
 import { ClaimableView } from '#areas/rewards/schemas.ts';
+import { newId } from '#lib/ids.ts';
 import { statement } from '#platform/db/sql.ts';
-import { pause, resume } from '#platform/solana/submission/index.ts';
+import { pause, resume, submit } from '#platform/solana/submission/index.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import { jsonOf } from '#test/support/http/json.ts';
+import { holdTransaction, untilBlocked } from '#test/support/locks.ts';
 import {
   claimBody,
   insertComputedEpoch,
@@ -146,6 +149,20 @@ test('fifty concurrent requests create one claim and one transaction', async () 
   for (const answer of late) expect((await jsonOf(answer, Refusal)).error).toContain(signature);
   expect(await t.app.db.query(countAttempts, [[id]])).toEqual([{ n: 1 }]);
   expect(await rewardOf(t, player.wallet)).toBe(before + 13n);
+});
+
+test('a request whose claim another process inserts at the same time returns that claim', async () => {
+  const epoch = await openEpoch(t, 109, [[player.wallet, 13n], ...others(3)]);
+  const id = newId();
+  const commit = await holdTransaction(t.app, async (tx) => {
+    await tx.query(insertClaim, [id, 109, 0, player.wallet, '13', Buffer.from(leafOf(epoch, player.wallet).proof.join(''), 'hex')]);
+    await submit(tx, CLAIM, [id], { caller: player.wallet });
+  });
+  const answer = requestClaim(player, epoch);
+  await untilBlocked(t.app, answer);
+  await commit();
+  expect(await receiptOf(await answer)).toMatchObject({ claimId: id, epoch: 109 });
+  expect((await storedClaims(t, 109)).map((claim) => claim.id)).toEqual([id]);
 });
 
 test('a claim that is not confirmed within the wait returns 202 with its location, and completes later', async () => {
