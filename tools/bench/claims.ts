@@ -4,6 +4,8 @@ import { SYSTEM_ADMIN_TOKEN, SYSTEM_ORIGIN, type System, startSystem } from '#de
 import { parseSecretKey } from '#platform/solana/primitives.ts';
 import { RpcNode } from '#platform/solana/rpc-node.ts';
 import { cpuPerRequest, cpuSeconds, reportCpu, secondsOf } from './support/cpu.ts';
+import { HttpClient } from './support/http-client.ts';
+import { request } from './support/load.ts';
 import { report } from './support/report.ts';
 import { type BenchWallet, SESSION_KEY, signedInWallets, withDatabase } from './support/wallets.ts';
 
@@ -48,6 +50,7 @@ const system = await startSystem({
   },
 });
 const url = system.urls[0] ?? '';
+const client = new HttpClient(url);
 const chain = new RpcNode(system.localnet?.url ?? '');
 const feePayer = parseSecretKey(system.env.FEE_PAYER_KEY ?? '')?.publicKey;
 if (feePayer === undefined) throw new Error('the cluster has no key of the fee payer');
@@ -91,6 +94,7 @@ try {
     report(`${what}: CPU of the cluster`, (1e6 * clusterCpu) / done, 'µs', 'not part of the CPU of a claim');
   }
 } finally {
+  client.close();
   await system.stop();
 }
 
@@ -121,23 +125,16 @@ async function openEpoch(wallets: readonly BenchWallet[]): Promise<ClaimRequest[
 
 /** Requests a claim until it is accepted. Returns its id; null if an earlier request made the claim, although it was answered with 503. */
 async function requestClaim({ by, epoch, proof }: ClaimRequest, isRepeated = false): Promise<string | null> {
-  const response = await fetch(`${url}/api/rewards/claim`, {
-    method: 'POST',
-    headers: { Cookie: by.cookie, Origin: SYSTEM_ORIGIN, 'Content-Type': 'application/json', Prefer: 'wait=0' },
-    body: JSON.stringify({ epoch, proof }),
-  });
-  if (response.status === 503) {
+  const headers = { Cookie: by.cookie, Origin: SYSTEM_ORIGIN, Prefer: 'wait=0' };
+  const { status, head, body } = await client.send(request('POST', '/api/rewards/claim', new URL(url).host, headers, { epoch, proof }));
+  if (status === '503') {
     repeated += 1;
-    await response.body?.cancel();
-    await sleep(1_000 * Number(response.headers.get('Retry-After') ?? 1));
+    await sleep(1_000 * Number(/^retry-after: (\d+)/im.exec(head)?.[1] ?? 1));
     return await requestClaim({ by, epoch, proof }, true);
   }
-  if (response.status === 409 && isRepeated) {
-    await response.body?.cancel();
-    return null;
-  }
-  if (!response.ok) throw new Error(`the request to claim a reward returned ${response.status}: ${await response.text()}`);
-  return Receipt.parse(await response.json()).claimId;
+  if (status === '409' && isRepeated) return null;
+  if (!status.startsWith('2')) throw new Error(`the request to claim a reward returned ${status}: ${body}`);
+  return Receipt.parse(JSON.parse(body.toString())).claimId;
 }
 
 /** Watches claims until they are finalized. Reads only claims that are old enough to be finalized, so that the reads cost PostgreSQL little. */

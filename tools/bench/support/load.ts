@@ -55,15 +55,11 @@ export async function load(options: {
       socket.on('error', reject);
       socket.on('data', (chunk) => {
         pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-        const head = pending.indexOf('\r\n\r\n');
-        if (head < 0) return;
-        const text = pending.toString('latin1', 0, head);
-        const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0);
-        if (pending.length < head + 4 + length) return;
-        const body = pending.subarray(head + 4);
+        const response = parseResponse(pending);
+        if (response === null) return;
+        const { status, body } = response;
         pending = Buffer.alloc(0);
         const now = performance.now();
-        const status = text.slice(9, 12);
         const counts = now >= begin && now <= end;
         requests++;
         if (counts) {
@@ -76,6 +72,22 @@ export async function load(options: {
     });
   await Promise.all(Array.from({ length: options.connections }, one));
   return { perSec: Math.round(latencies.length / options.seconds), ...percentiles(latencies), statuses, requests };
+}
+
+/** An HTTP response; `head` is its status line and its headers. */
+export interface Response {
+  readonly status: string;
+  readonly head: string;
+  readonly body: Buffer;
+}
+
+/** Parses a response with the header `Content-Length`. Returns null while it is incomplete. */
+export function parseResponse(bytes: Buffer): Response | null {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return null;
+  const head = bytes.toString('latin1', 0, end);
+  const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+  return bytes.length < end + 4 + length ? null : { status: head.slice(9, 12), head, body: bytes.subarray(end + 4) };
 }
 
 /** Returns the median and the 99th percentile of the values. */
