@@ -5,6 +5,7 @@ import type { TransactionType } from '#platform/solana/submission/index.ts';
 import { enqueueDue, subjectsBySignature, submissionStatuses } from '#platform/solana/submission/index.ts';
 import { countWaiting } from '#platform/solana/submission/jobs.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { startTestChain, type TestChain } from '#test/support/solana/chain.ts';
 import { newPayment, receivedLamports, runOnce, runUntil, statesOf, submitPayments, transferType } from '#test/support/solana/submission.ts';
 
@@ -80,6 +81,25 @@ test('waiting does not count as a failed simulation, and the twelfth failed simu
   }
   await runOnce(running.app, types, [subject]);
   expect([...(await statesOf(running.app, [subject])).values()]).toEqual(['failed']);
+});
+
+test('the worker that composed a transaction which waits briefly enqueues its signing again, without a search for due rows', async () => {
+  let waiting = true;
+  const type: TransactionType = {
+    ...transferType('brief-wait'),
+    compose: async () => (waiting ? { do: 'wait', ms: 30, reason: 'not yet' } : { do: 'done', signature: null, slot: null }),
+  };
+  const subject = newPayment();
+  await submitPayments(running.app, type, [subject]);
+  const queue = running.app.queues.all.get('sign-payouts');
+  await queue?.drain();
+  expect(await countWaiting(running.app.queues, type.priority)).toBe(0);
+  await runOnce(running.app, new Map([[type.name, type]]), [subject]);
+  await retryUntilPass(async () => expect(await countWaiting(running.app.queues, type.priority)).toBe(1));
+  expect((await triesOf(subject))?.delay).toBeLessThanOrEqual(0);
+  waiting = false;
+  await runOnce(running.app, new Map([[type.name, type]]), [subject]);
+  expect([...(await statesOf(running.app, [subject])).values()]).toEqual(['finalized']);
 });
 
 test('a transaction whose effect is on the chain already ends as finalized, and of two workers that find this out, one runs the hook', async () => {

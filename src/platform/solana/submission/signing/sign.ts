@@ -4,6 +4,7 @@ import { type App, perApp } from '#platform/app.ts';
 import type { Statement } from '#platform/db/sql.ts';
 import { freeLeased, leaseTransactions, REFUSED } from '../carry.ts';
 import { composeOnBoth } from '../compose-on-both.ts';
+import { addSigning } from '../jobs.ts';
 import { DailyLimitReached, outflowLeft, SOL } from '../outflows.ts';
 import { selectPauseOfType } from '../pauses.ts';
 import type { Priority } from '../priorities.ts';
@@ -27,6 +28,9 @@ const PAUSED_RETRY_MS = 15_000;
  * wait are not all composed at the same time.
  */
 const LIMIT_RETRY_MS = 30_000;
+
+/** Maximum delay after which this process itself enqueues the signing of a waiting transaction again, ms. */
+const MAX_OWN_DELAY_MS = 2_000;
 
 /** The reads that transactions share which are signed at the same time. `pause` has one key per type, `left` one per class. */
 const shared = perApp((app) => ({
@@ -118,6 +122,14 @@ async function signDraft(
 const retryOrFail = (row: TransactionRow, error: ChainError): ComposeOutcome | RetrySimulation =>
   row.tries + 1 >= MAX_SIMULATIONS ? { do: 'fail', error } : { do: 'retry', error };
 
+/**
+ * Enqueues the signing again after a short delay, because `enqueueDue` runs seldom while many transactions wait. If this process ends before, `enqueueDue` finds
+ * the transaction.
+ */
+function enqueueAfter(app: App, row: TransactionRow, delayMs: number): void {
+  if (delayMs <= MAX_OWN_DELAY_MS) setTimeout(() => void addSigning(app.queues, [row]).catch(() => undefined), delayMs + 1).unref();
+}
+
 /** Stores the outcome of composing a transaction, and runs the hooks of the transaction's type. */
 async function applyOutcome(app: App, type: TransactionType, row: TransactionRow, outcome: ComposeOutcome | RetrySimulation): Promise<void> {
   const { id, subject } = row;
@@ -127,7 +139,8 @@ async function applyOutcome(app: App, type: TransactionType, row: TransactionRow
     case 'wait': {
       // A wait does not change `tries`: `tries` limits the number of failed simulations, and the number of waits has no limit.
       const error: ChainError = { name: outcome.isRefused ? REFUSED : 'Waiting', message: outcome.reason, instruction: null, code: null };
-      return await write(app, postpone, [id, outcome.ms, storedError(error), row.tries]);
+      await write(app, postpone, [id, outcome.ms, storedError(error), row.tries]);
+      return enqueueAfter(app, row, outcome.ms);
     }
     case 'done': {
       const { signature, slot } = outcome;
