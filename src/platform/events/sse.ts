@@ -17,7 +17,7 @@ import { Subscriber, type SubscriberDeps } from './subscriber.ts';
 const SLICE = 200;
 /** Maximum duration of a delivery to all subscribers, ms. After a longer delivery, the process pauses deliveries to do its other work. */
 const BUSY_MS = 5;
-/** Length of the pause after a long delivery, as a share of the duration of that delivery, and the maximum length of the pause, ms. */
+/** Minimum length of the pause after a long delivery, as a share of the duration of that delivery, and the maximum length of the pause, ms. */
 const PAUSE_SHARE = 1 / 8;
 const MAX_PAUSE_MS = 100;
 /** Maximum time that the process waits for streams to end when it stops, ms. */
@@ -37,6 +37,12 @@ export interface Subscription extends Reader {
   readonly sessionKey: string | null;
   /** The client's `Last-Event-ID`; null = new events only. */
   readonly lastEventId: string | null;
+}
+
+/** Returns the CPU time that this process has used, ms. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 /** All event streams of one process. The streams share one Redis connection, the timers and the encoded messages. */
@@ -228,16 +234,18 @@ class Streams {
 
   /**
    * Updates the subscribers until each of them has received the newest entry. A subscriber whose turn is late receives all entries that have arrived
-   * by then in one write, so a slow delivery makes fewer writes.
+   * by then in one write, so a slow delivery makes fewer writes. The pause after a delivery is as long as the time for which other processes had the core
+   * meanwhile, for example another API process or clients on this machine, so that they can do their work.
    */
   async #deliver(): Promise<void> {
     this.#delivering = true;
     for (let delivered = -1; delivered !== this.#changes; ) {
       delivered = this.#changes;
-      const began = performance.now();
+      const [began, cpuBefore] = [performance.now(), cpuMs()];
       await this.#each((subscriber) => subscriber.update());
       const took = performance.now() - began;
-      if (took > BUSY_MS) await sleep(Math.min(PAUSE_SHARE * took, MAX_PAUSE_MS));
+      const withoutCore = took - (cpuMs() - cpuBefore);
+      if (took > BUSY_MS) await sleep(Math.min(Math.max(PAUSE_SHARE * took, withoutCore), MAX_PAUSE_MS));
     }
     this.#delivering = false;
   }
