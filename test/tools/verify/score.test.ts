@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -71,10 +71,12 @@ describe('bin/verify-score', () => {
     const house = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const own = await verify(house, scoreId, '--source', source);
     expect([own.code, own.out.includes('played with the simulation')]).toEqual([0, false]);
-    const other = join(tmpdir(), `coinop-other-${process.pid}.wasm`);
+    const folder = await mkdtemp(join(tmpdir(), 'coinop-other-'));
+    const other = join(folder, 'other.wasm');
     await writeFile(other, buildModule());
     expect(await verify(house, scoreId, '--source', other)).toMatchObject({ code: 1, out: expect.stringContaining('not the metered form') });
     expect(await verify(house, scoreId, '--simulation', '0'.repeat(64))).toMatchObject({ code: 1 });
+    await rm(folder, { recursive: true });
   });
 
   test('says false when the house changes the score, the seed, the log or the limits', async () => {
