@@ -89,8 +89,8 @@ export const lockToSign = statement<{ id: string }>(
 );
 
 /**
- * SQL condition: an attempt is pending, for statements that select attempts by their signature or transaction. It names the other states, because an index
- * of pending attempts exists: if the condition named the pending states, PostgreSQL would read this whole index for each attempt.
+ * SQL condition: an attempt is pending, for statements that select attempts by their signature or transaction. It names the ended states. If it named the
+ * pending states, PostgreSQL could choose the index of pending attempts, and would read this whole index for each attempt.
  * @param attempt the alias of `chain_attempts`
  */
 export const isPending = (attempt: string): string => `${attempt}.state not in ('finalized', 'failed', 'dead')`;
