@@ -9,6 +9,7 @@ import {
   asAdmin,
   closeDays,
   DAY,
+  epochOf,
   insertClosedDay,
   leavesOf,
   type PointsRow,
@@ -18,6 +19,7 @@ import {
   statusAndBody,
   trigger,
 } from '#test/support/areas/epochs.ts';
+import { retryUntilPass } from '#test/support/areas/player.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { PATIENCE } from '#test/support/patience.ts';
 import { send } from '#test/support/wallet.ts';
@@ -45,6 +47,8 @@ test('unclaimed rewards are listed by epoch until they are claimed or expire, an
       { wallet: randomWallet(), points: 9 - i },
     ]);
     await trigger(t, day);
+    // On a slow machine, the request returns before the epoch is computed.
+    await retryUntilPass(async () => expect((await epochOf(t, day)).status).toBe('computed'));
   }
   const [computed = 0, committed = 0, expired = 0, settled = 0, claimed = 0, claiming = 0] = days;
   const states: [number, string, string | null][] = [

@@ -118,17 +118,17 @@ test('a confirmed attempt without a status is retracted only if the node has pas
   expect(type.hookCalls.retracted).toHaveLength(1);
 });
 
-test('while other attempts are pending, one of four polls reads the confirmed attempts that cannot be finalized yet', async () => {
+test('while other attempts are pending, one of eight polls reads the confirmed attempts that cannot be finalized yet', async () => {
   const confirmed = { ...finalized, confirmationStatus: 'confirmed' } as const;
   await storeAttempt('not confirmed', { sentSlot: RECENT });
   for (const [signature, slot] of [['confirmed just now', RECENT - 20] as const, ['may be finalized', RECENT - 31] as const]) {
     await storeAttempt(signature, { state: 'confirmed', slot });
     recent.set(signature, { ...confirmed, slot });
   }
-  for (let i = 0; i < 8; i++) expect(await pollPending(t.app, types)).toBeGreaterThan(0);
+  for (let i = 0; i < 16; i++) expect(await pollPending(t.app, types)).toBeGreaterThan(0);
   const read = requests.flatMap(({ signatures }) => signatures);
   const times = (signature: string) => read.filter((one) => one === signature).length;
-  expect(['not confirmed', 'may be finalized', 'confirmed just now'].map(times)).toEqual([8, 8, 2]);
+  expect(['not confirmed', 'may be finalized', 'confirmed just now'].map(times)).toEqual([16, 16, 2]);
 });
 
 test('a confirmed attempt that cannot be finalized yet is read in each poll while no other attempt is pending', async () => {

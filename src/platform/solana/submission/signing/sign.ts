@@ -127,7 +127,11 @@ const retryOrFail = (row: TransactionRow, error: ChainError): ComposeOutcome | R
  * the transaction.
  */
 function enqueueAfter(app: App, row: TransactionRow, delayMs: number): void {
-  if (delayMs <= MAX_OWN_DELAY_MS) setTimeout(() => void addSigning(app.queues, [row]).catch(() => undefined), delayMs + 1).unref();
+  if (delayMs > MAX_OWN_DELAY_MS) return;
+  const enqueue = () => {
+    addSigning(app.queues, [row]).catch(() => undefined);
+  };
+  setTimeout(enqueue, delayMs + 1).unref();
 }
 
 /** Stores the outcome of composing a transaction, and runs the hooks of the transaction's type. */
