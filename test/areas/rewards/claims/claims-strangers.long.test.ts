@@ -160,7 +160,8 @@ test('thousands of other transactions on the epoch account hide neither a strang
   const before = await reads.hits();
   const signature = await claimAsStranger(t, epoch, [leafOf(epoch, third.wallet)]);
   expect(await untilClaim(t, epoch.epoch, 2, 'claimed', 30_000)).toMatchObject({ signature });
-  expect((await reads.hits()) - before).toBeLessThanOrEqual(5);
+  // A slow machine looks several times for the new claim. The history would take thousands of reads.
+  expect((await reads.hits()) - before).toBeLessThanOrEqual(50);
 });
 
 test('thousands of later transactions on every account of a claim delay its signature, and not its state', async () => {
