@@ -33,7 +33,10 @@ export async function takeLock(tx: Tx, key: string, seed: number): Promise<void>
 /** SQLSTATE `unique_violation`. */
 const UNIQUE_VIOLATION = '23505';
 
-/** Makes `inTurn` run its work again if the error says that another transaction has inserted the same row first. @throws LockHeld, or any other error as it is */
+/**
+ * Makes `inTurn` run its work again after a unique violation, because another transaction has inserted the same row.
+ * @throws LockHeld after a unique violation; otherwise the given error
+ */
 export function runAgainAfterConflict(error: unknown): never {
   throw error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION ? lockHeld() : error;
 }
