@@ -151,6 +151,8 @@ export const REFERENCES: readonly Reference[] = [
  */
 export const OTHER_COLUMNS: Readonly<Record<string, string>> = {
   'activities.batch': 'activity-batches',
+  'plays.batch': 'activity-batches',
+  'scores.batch': 'activity-batches',
   'activities.source_id': 'activities, other-activities',
   'activity_failures.source_id': 'activity-failures reports all of them',
   'appeals.case_id': 'the score, clip or message of the appeal; no points and no money depend on it',

@@ -219,7 +219,7 @@ try {
     if (n === 0) report('Redis: memory per wallet', Number(/used_memory_dataset:(\d+)/.exec(await redis.info('memory'))?.[1]) / WALLETS, 'bytes');
     redis.disconnect();
     // The audit.
-    await withDatabase(system, (db) => completeGame(db, GAME, today));
+    await withDatabase(system, (db) => completeGame(db, GAME));
     const audit = await measured(runAudit);
     cost('audit: CPU of PostgreSQL', audit.cpu, 's', audit.fixed);
     report(`fixed work: CPU of PostgreSQL, ${size / 1e6} M rows`, audit.fixed, 's');

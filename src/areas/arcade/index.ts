@@ -15,6 +15,7 @@ export {
   readOneTimeEvents,
 } from './one-time-events.ts';
 export { evaluateHeartbeats } from './plays/evaluate-heartbeats.ts';
+export { findWalletsThatPlayed } from './plays/played.ts';
 export { attachSessionServer } from './plays/session-server.ts';
 export { type ReplayEvidence, runReplays } from './replays/evidence.ts';
 export { SimulationView } from './replays/schemas.ts';
@@ -23,7 +24,7 @@ export { purgeReplays } from './replays/store.ts';
 export { deleteSavedStates, eraseRecord, eraseRecordsOf, recordExists } from './saves/forget.ts';
 export { applyDueThemes, cancelTheme, DUE_THEMES, readScheduledThemes, type ScheduledTheme, scheduleTheme } from './scheduled-themes.ts';
 export { CabinetView, FreeJson, FreeObject, GameStatsView, GameSummary, GameView, gameSummary } from './schemas.ts';
-export { type BattleRefusal, tryLockBattle } from './scores/activities.ts';
+export { acceptedDay, type BattleRefusal, tryLockBattle } from './scores/activities.ts';
 export { banWallet, finishBan, sweepUnfinishedBans, unbanWallet } from './scores/bans.ts';
 export { processScores } from './scores/batch.ts';
 export { type BestScore, type Days, readBestScores } from './scores/best-scores.ts';

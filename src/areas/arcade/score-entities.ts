@@ -33,6 +33,8 @@ export const PlaysTable = defineEntity({
      * of an earlier release.
      */
     unfinished: smallint().nullable(),
+    /** Batch of activities that has the play. null: the play is of an earlier release, and its activity is a row of `activities`. */
+    batch: bigint().nullable(),
   },
   partitionBy: byMonth('plays', 'id'),
   indexes: [index('create index plays_wallet on plays (wallet, started_at desc) include (id)')],
@@ -79,6 +81,8 @@ export const ScoresTable = defineEntity({
     decidedAt: timestamp().nullable(),
     /** Name of the admin token that decided; `ban` when a ban voided the score. */
     decidedBy: text().nullable(),
+    /** Batch of activities that has the score. null: the score was not accepted at once, or its activity is a row of `activities`. */
+    batch: bigint().nullable(),
   },
   checks: checks('normalized >= 0 and normalized <= 10000', 'points >= 0'),
   partitionBy: byMonth('scores', 'id'),

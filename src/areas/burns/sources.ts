@@ -1,4 +1,4 @@
-import { findWalletsThatPlayed } from '#areas/points';
+import { findWalletsThatPlayed } from '#areas/arcade';
 import { findWalletsReferredBefore } from '#areas/referrals';
 import { findWalletsLinkedBefore } from '#areas/social';
 import type { Queryable } from '#platform/db/sql.ts';

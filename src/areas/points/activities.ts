@@ -34,14 +34,6 @@ export const isBan = (kind: string): boolean => kind === 'ban' || kind === 'unba
 export const isAction = (kind: string): boolean => !isVoiding(kind) && !isBan(kind);
 
 /**
- * SQL: whether the score of an activity is voided at present.
- * @param sourceId SQL expression for the id of the score
- */
-export const isVoided = (sourceId: string): string =>
-  `(select coalesce(sum(case v.kind when 'restore' then -1 else 1 end), 0) > 0 from activities v
-    where v.source_id = ${sourceId} and v.kind in ('void', 'restore', 'second-void') and v.cause_day = cause_day('void', ${sourceId}))`;
-
-/**
  * An action of a wallet, such as a play, a score or a burn. `kind` and `sourceId` identify the activity. If the ids of a new kind contain a time, a
  * migration adds the kind to the SQL function `cause_day`.
  */
@@ -59,27 +51,41 @@ export interface Activity {
   battleId?: string | null;
 }
 
+/** SQL: the UTC day number of a time. */
+const dayOf = (at: string) => `floor(extract(epoch from ${at}) / 86400)::int`;
+
 /**
- * SQL: inserts activities, and stores them as JSON in the row of their batch. If every activity is new, this JSON is $7, which the caller built. Otherwise,
- * PostgreSQL builds the JSON from the inserted rows.
- * @param onConflict the clause `on conflict`, or an empty text if all activities are new
+ * SQL: stores a batch of activities for the consumers, and returns its id. The caller stores this id with the causes, which are the plays or scores that the same
+ * statement inserts, so these activities need no rows in `activities`. Stores nothing if there are no activities.
+ * @param at SQL expression for the time of the activities
+ * @param activities SQL expression for the result of `activitiesAsJson`
  */
-const insertBatch = (onConflict: string) => `
-  with batch as materialized (
-     select nextval('activity_batches_id') as id, floor(extract(epoch from c.at) / 86400)::int as day, c.at from (select app_now() as at offset 0) c),
+export const insertBatch = (at: string, activities: string): string => `
+  insert into activity_batches (id, day, at, size, activities)
+  select nextval('activity_batches_id'), ${dayOf('t.at')}, t.at, json_array_length(${activities}), ${activities} from (select ${at} as at) t
+  where ${activities} is not null returning id`;
+
+/** Returns the JSON of a batch of activities; null if there are none. */
+export const activitiesAsJson = (activities: readonly Activity[]): string | null =>
+  activities.length === 0
+    ? null
+    : JSON.stringify(activities.map((a) => [a.kind, a.sourceId, a.wallet, a.gameId, String(a.amount), a.battleId ?? null]));
+
+// If every activity is new, the JSON of the batch is $7, which the caller built. Otherwise, PostgreSQL builds the JSON from the inserted rows.
+const insertActivities = statement(
+  'insert_activities',
+  `with batch as materialized (
+     select nextval('activity_batches_id') as id, ${dayOf('c.at')} as day, c.at from (select app_now() as at offset 0) c),
    inserted as (
      insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch, cause_day)
      select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id, cause_day(a.kind, a.source_id)
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::uuid[]) as a(kind, source_id, wallet, game_id, amount, battle_id), batch b
-     ${onConflict} returning kind, source_id, wallet, game_id, amount, battle_id)
+     on conflict do nothing returning kind, source_id, wallet, game_id, amount, battle_id)
    insert into activity_batches (id, day, at, size, activities)
    select b.id, b.day, b.at, i.size, case when i.size = cardinality($1::text[]) then $7::json else (
      select json_agg(json_build_array(kind, source_id, wallet, game_id, amount::text, battle_id)) from inserted) end
-   from batch b, (select count(*) as size from inserted) i where i.size > 0`;
-
-const insertActivities = statement('insert_activities', insertBatch('on conflict do nothing'));
-// Without the clause, PostgreSQL does not look for an equal activity before each insertion.
-const insertNewActivities = statement('insert_new_activities', insertBatch(''));
+   from batch b, (select count(*) as size from inserted) i where i.size > 0`,
+);
 
 const activityColumns = columnArrays<Activity>(
   (a) => a.kind,
@@ -89,14 +95,12 @@ const activityColumns = columnArrays<Activity>(
   (a) => a.amount,
   (a) => a.battleId ?? null,
 );
-const asJson = (a: Activity) => [a.kind, a.sourceId, a.wallet, a.gameId, String(a.amount), a.battleId ?? null];
 
 /**
- * Appends activities in `tx`. Precondition: `tx` also stores the cause of the activities, for example the score. Skips an activity whose (kind,
+ * Appends activities in `tx`. Precondition: `tx` also stores the cause of the activities, for example the link of an account. Skips an activity whose (kind,
  * sourceId) exists already.
- * @param areNew true if `tx` also inserts the causes, so that none of the activities exists yet. The transaction fails if one exists
  */
-export async function appendActivities(tx: Tx, activities: readonly Activity[], { areNew = false } = {}): Promise<void> {
+export async function appendActivities(tx: Tx, activities: readonly Activity[]): Promise<void> {
   if (activities.length === 0) return;
-  await tx.query(areNew ? insertNewActivities : insertActivities, [...activityColumns(activities), JSON.stringify(activities.map(asJson))]);
+  await tx.query(insertActivities, [...activityColumns(activities), activitiesAsJson(activities)]);
 }

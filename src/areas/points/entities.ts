@@ -21,7 +21,10 @@ import type { Tally } from './earnings.ts';
 import { CarriedGamesTable, CarriedPointsTable, ClosedPartitionsTable, ClosedSumsTable, HistoryFilesTable } from './history/entities.ts';
 import { QuestChecksTable } from './quest-check-entities.ts';
 
-/** A row is an action of a wallet, such as a play or a score. The primary key prevents a second activity for the same action. */
+/**
+ * A row is an action of a wallet, such as a burn, or a decision about it. The primary key prevents a second activity for the same action. A play has no row here, and
+ * a score that was accepted at once has one only if it names a battle: the tables of plays and scores have the same values, and the id of the batch.
+ */
 export const ActivitiesTable = defineEntity({
   name: 'Activities',
   tableName: 'activities',

@@ -1,6 +1,15 @@
 /** The public API of points: the ledger, standings, activities and the boards in Redis. */
-export { ACTIVITY_KINDS, type Activity, appendActivities, DECISIONS, isAction, isBan, isVoided, isVoiding } from './activities.ts';
-export { findWalletsThatPlayed } from './activity-lookup.ts';
+export {
+  ACTIVITY_KINDS,
+  type Activity,
+  activitiesAsJson,
+  appendActivities,
+  DECISIONS,
+  insertBatch,
+  isAction,
+  isBan,
+  isVoiding,
+} from './activities.ts';
 export { isBanned } from './banned.ts';
 export { applyToBoard, boardKeys } from './boards/boards.ts';
 export { rankChanges, readPlaces } from './boards/changes.ts';

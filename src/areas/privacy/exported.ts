@@ -18,8 +18,8 @@ export const EXPORTED: readonly ExportedTable[] = [
   own('unlinked_accounts'),
   own('link_attempts', 'key', 'secret'),
   own('sessions', 'key'),
-  own('plays'),
-  own('scores', 'body_hash', 'reasons', 'decided_by'),
+  own('plays', 'batch'),
+  own('scores', 'batch', 'body_hash', 'reasons', 'decided_by'),
   {
     table: 'score_restorations',
     rows: 'scores s join score_restorations t on t.score_id = s.id where s.wallet = $1',

@@ -1,4 +1,6 @@
-import { type ActivityEvent, DECISIONS, isAction, isVoided, isVoiding } from '#areas/points';
+import { acceptedDay } from '#areas/arcade';
+import { type ActivityEvent, DECISIONS, isAction, isVoiding } from '#areas/points';
+import { daysBefore, newId } from '#lib/ids.ts';
 import { columnArrays } from '#platform/db/column-arrays.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -71,20 +73,20 @@ const countedColumns = columnArrays<DailyTotal>(
 
 /**
  * Subtracts voided scores ($3: -1) from the counts of the weekday ($2) on which the scores were accepted, and adds restored scores ($3: 1). Sets the
- * best score of that day to the maximum of all scores that are not voided. The maximum includes scores that the quest consumer has not counted yet.
+ * best score of that day to the maximum of all scores that are not voided. The maximum includes scores that the quest consumer has not counted yet. A score was
+ * accepted on its day, or at midnight on a day beside it.
  */
 const countVoiding = statement(
   'count_voided_scores',
   `with voided as (
-     select s.wallet, s.day, coalesce(s.game_id, '') as subject, sum(v.change)::int as count
+     select s.wallet, s.day, s.game_id as subject, sum(v.change)::int as count
      from unnest($1::text[], $3::int[]) as v(source_id, change), lateral (
-       select wallet, day, game_id from activities where source_id = v.source_id and kind = 'score'
-         and cause_day = cause_day('score', v.source_id) offset 0) s
+       select s.wallet, ${acceptedDay('s')} as day, s.game_id from scores s where s.id = v.source_id::uuid offset 0) s
      where (s.day + 3) % 7 = $2 - 1 group by 1, 2, 3)
    update wallet_weeks m set counts[$2] = greatest(m.counts[$2] + g.count, 0), bests[$2] = coalesce((
-     select max(a.amount) from activities a
-     where a.wallet = g.wallet and a.kind = 'score' and a.day = g.day and coalesce(a.game_id, '') = g.subject
-       and not ${isVoided('a.source_id')}), 0)
+     select max(s.normalized) from scores s
+     where s.wallet = g.wallet and s.game_id = g.subject and s.status = 'accepted' and s.day between g.day - 1 and g.day + 1
+       and ${acceptedDay('s')} = g.day), 0)
    from voided g
    where m.wallet = g.wallet and m.week = g.day - ($2 - 1) and m.kind = 'score' and m.subject = g.subject`,
 );
@@ -111,30 +113,41 @@ export interface DayRange {
   readonly last: number;
 }
 
+const IS_UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0)`;
 /**
- * SQL condition: activities of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as consumed and adds
- * them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
+ * Returns SQL that selects the activities of a wallet of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as
+ * consumed and adds them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
+ * @param wallet SQL expression
+ * @param recent SQL expression for `recentId`
  */
-const UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0) and day >= (select app_day()) - 1 and kind not in (${DECISIONS})`;
+const uncounted = (wallet: string, recent: string) => `
+  select kind, coalesce(game_id, '') as subject, amount, day from activities
+  where wallet = ${wallet} and kind not in (${DECISIONS}) and day >= (select app_day()) - 1 and ${IS_UNCOUNTED}
+  union all select 'play', game_id, 0, floor(extract(epoch from started_at) / 86400)::int from plays
+  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and id > ${recent} and ${IS_UNCOUNTED}
+  union all select 'score', game_id, normalized, day from scores
+  where wallet = ${wallet} and day >= (select app_day()) - 1 and id > ${recent} and ${IS_UNCOUNTED}`;
+/** Returns an id before those of the plays and scores since yesterday, so that PostgreSQL skips the partitions of earlier months. */
+const recentId = () => daysBefore(newId(), 3);
 
 /** SQL that turns a row with seven array elements, one per weekday, into seven rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;
 
-const selectMetrics = (uncounted: string) =>
+const selectMetrics = (rest: string) =>
   `select r.n, m.kind, m.about as subject, sum(m.count)::int as count, max(m.best)::float8 as best, sum(coalesce(m.sum, 0))::text as sum
    from unnest($1::text[], $2::int[], $3::int[], $4::int[]) as r(wallet, first, last, n), lateral (
      select kind, case when subject = any($6::text[]) then subject else '' end as about, count, best, sum from (
        select kind, subject, count, best, sum from wallet_weeks m, ${DAYS}
        where wallet = r.wallet and week between r.first - 6 and r.last and kind = any($5::text[])
-         and week + weekday - 1 between r.first and r.last and count > 0 ${uncounted}) c
+         and week + weekday - 1 between r.first and r.last and count > 0 ${rest}) c
      where subject = any($6::text[]) or kind not in ('play', 'score') or subject <> all($7::text[]) offset 0) m
    group by 1, 2, 3`;
 const readCounted = statement<Metric & { n: number }>('read_wallet_weeks', selectMetrics(''));
 const readAll = statement<Metric & { n: number }>(
   'read_all_wallet_weeks',
   selectMetrics(`union all
-       select kind, coalesce(game_id, ''), 1, amount, case when kind = 'burn' then amount end from activities
-       where wallet = r.wallet and kind = any($5::text[]) and day between r.first and r.last and ${UNCOUNTED}`),
+       select kind, subject, 1, amount, case when kind = 'burn' then amount end from (${uncounted('r.wallet', '$8::uuid')}) u
+       where kind = any($5::text[]) and day between r.first and r.last`),
 );
 
 /** Filter for the metrics to read. */
@@ -162,20 +175,21 @@ export async function readMetrics(db: Queryable, ranges: readonly DayRange[], wa
     [...new Set(wanted.kinds)],
     [...new Set(wanted.subjects)],
     wanted.unrewarded,
+    ...(includeUncounted ? [recentId()] : []),
   ]);
   for (const row of rows) metrics[row.n]?.push(row);
   return metrics;
 }
 
-const selectDays = (uncounted: string) =>
+const selectDays = (rest: string) =>
   `select w.wallet, array(
      select week + weekday::int - 1 from wallet_weeks m, ${DAYS}
-     where m.wallet = w.wallet and week between $2 - 6 and $3 and kind <> 'bind' and count > 0 and week + weekday - 1 between $2 and $3 ${uncounted}) as days
+     where m.wallet = w.wallet and week between $2 - 6 and $3 and kind <> 'bind' and count > 0 and week + weekday - 1 between $2 and $3 ${rest}) as days
    from unnest($1::text[]) as w(wallet)`;
 const readDays = statement<{ wallet: string; days: number[] }>('read_active_days', selectDays(''));
 const readAllDays = statement<{ wallet: string; days: number[] }>(
   'read_all_active_days',
-  selectDays(`union all select day from activities a where a.wallet = w.wallet and kind <> 'bind' and day between $2 and $3 and ${UNCOUNTED}`),
+  selectDays(`union all select day from (${uncounted('w.wallet', '$4::uuid')}) u where kind <> 'bind' and day between $2 and $3`),
 );
 
 /** UTC day numbers on which a wallet was active, by wallet. */
@@ -190,7 +204,12 @@ export async function readActiveDays(
   includeUncounted = false,
 ): Promise<ActiveDays> {
   if (wallets.length === 0) return new Map();
-  const rows = await db.query(includeUncounted ? readAllDays : readDays, [[...new Set(wallets)], first, last]);
+  const rows = await db.query(includeUncounted ? readAllDays : readDays, [
+    [...new Set(wallets)],
+    first,
+    last,
+    ...(includeUncounted ? [recentId()] : []),
+  ]);
   return new Map(rows.map(({ wallet, days }) => [wallet, new Set(days)]));
 }
 

@@ -216,7 +216,6 @@ test('voids and restorations change the ledger, the activities and the tally of 
     { reason: 'second-void', points: -50, rewards: false },
   ]);
   expect(await sql(t.app, 'select kind, amount::int from activities where source_id = $1 order by batch', [id])).toEqual([
-    { kind: 'score', amount: 5_000 },
     { kind: 'void', amount: -5_000 },
     { kind: 'restore', amount: 5_000 },
     { kind: 'second-void', amount: -5_000 },

@@ -173,14 +173,14 @@ test('a burn counts, and its source counts when it was valid at the time of the 
   const [a, b, c] = [one, two, three].map(({ publicKey }) => publicKey.toBase58()) as [string, string, string];
   for (const wallet of [a, b]) await join(t.app, wallet);
   await bindTo(t.app, a, b);
-  const play = (wallet: string, hours: number, kind = 'play') =>
+  const act = (wallet: string, hours: number, kind: string) =>
     sql(
       t.app,
       `insert into activities (kind, source_id, wallet, game_id, day, at, batch, cause_day)
        select $2, gen_random_uuid()::text, $1, 'alpha', floor(extract(epoch from at) / 86400)::int, at, 0, 0 from (select app_now() - make_interval(mins => $3) as at) t`,
       [wallet, kind, hours * 60],
     );
-  await Promise.all([play(a, 23.9), play(b, 24.1), play(b, 1, 'clip'), play(c, 1, 'score')]);
+  await Promise.all([act(a, 23.9, 'play'), act(b, 24.1, 'play'), act(b, 1, 'clip'), act(c, 1, 'score')]);
   const link = (wallet: string, at: string) =>
     sql(
       t.app,

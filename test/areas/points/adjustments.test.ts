@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { appendActivities, appendPoints, ensurePlayer, isVoided, type LedgerEntry, openDay, readPlayerPoints, readPointTotals } from '#areas/points';
+import { appendPoints, ensurePlayer, type LedgerEntry, openDay, readPlayerPoints, readPointTotals } from '#areas/points';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { sql } from '#test/support/areas/boards.ts';
 import { createWallet } from '#test/support/wallet.ts';
 
 let t: TestApp;
@@ -34,19 +33,4 @@ test('the adjustments of a player are sums of the player’s own adjustments by 
     { mode: 'regular', day, points: 3 },
     { mode: 'beta', day, points: 7 },
   ]);
-});
-
-test('only the activities void, restore and second-void of a score decide whether this score is voided', async () => {
-  const wallet = createWallet().address;
-  const add = (sourceId: string, kind: 'score' | 'void' | 'restore' | 'second-void') =>
-    t.app.tx((tx) => appendActivities(tx, [{ kind, sourceId, wallet, gameId: null, amount: 1 }]));
-  const voided = async () => (await sql(t.app, `select ${isVoided('$1')} as own, ${isVoided('$2')} as other`, ['score-1', 'score-2']))[0];
-  for (const sourceId of ['score-1', 'score-2']) await add(sourceId, 'score');
-  expect(await voided()).toEqual({ own: false, other: false });
-  await add('score-1', 'void');
-  expect(await voided()).toEqual({ own: true, other: false });
-  await add('score-1', 'restore');
-  expect(await voided()).toEqual({ own: false, other: false });
-  await add('score-1', 'second-void');
-  expect(await voided()).toEqual({ own: true, other: false });
 });

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import {
-  appendActivities,
   appendPoints,
   choosePlayerMode,
   ensurePlayer,
-  findWalletsThatPlayed,
   gameBoard,
   LEDGER_CAUSES,
   openDay,
@@ -26,7 +24,6 @@ import { createGame, givePoints, scoreBest, sql } from '#test/support/areas/boar
 import { createWallet } from '#test/support/wallet.ts';
 
 const GAME = 'standing-game';
-const DAY_MS = 86_400_000;
 
 let t: TestApp;
 beforeAll(async () => {
@@ -156,29 +153,6 @@ test('the totals of points sum regular points by origin, minus the points that w
     referral: before.referral + 1,
     conversion: before.conversion + 30,
   });
-});
-
-test('a wallet played in a window that includes its begin and excludes its end', async () => {
-  const [wallet, other] = [createAddress(), createAddress()];
-  const at = Date.parse('2037-05-05T23:59:59.500Z');
-  await t.clock.set(new Date(at));
-  await t.app.tx((tx) =>
-    appendActivities(tx, [
-      { kind: 'play', sourceId: wallet, wallet, gameId: null, amount: 0 },
-      { kind: 'follow', sourceId: other, wallet: other, gameId: null, amount: 0 },
-    ]),
-  );
-  const [row] = await sql<{ ms: number }>(t.app, 'select (extract(epoch from at) * 1000)::float8 as ms from activities where wallet = $1', [wallet]);
-  // The time of the activity, cut to milliseconds, as windows have them.
-  const ms = Math.floor(row?.ms ?? 0);
-  const windows = [
-    { wallet, since: ms, until: ms + 1 },
-    { wallet, since: ms + 1, until: ms + DAY_MS },
-    { wallet, since: ms - DAY_MS, until: ms },
-    { wallet, since: ms - 3 * DAY_MS, until: ms + 3 * DAY_MS },
-    { wallet: other, since: ms - DAY_MS, until: ms + DAY_MS },
-  ];
-  expect([...(await findWalletsThatPlayed(t.app.db, windows))].sort()).toEqual([0, 3]);
 });
 
 test('of several scores of a wallet in one call, the best counts for all time and for each period', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { completeQuests, sweepQuests } from '#areas/quests';
+import { newId } from '#lib/ids.ts';
 import { startApi } from '#test/support/api.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
@@ -215,7 +216,7 @@ test('the quest of an ended burn event is not listed, and a burn from before the
 
 test('a restored score completes the quest whose requirement it meets', async () => {
   const player = await signIn(t);
-  const sourceId = randomUUID();
+  const sourceId = newId();
   const score = { wallet: player.wallet, gameId: 'alpha', amount: 9_000, sourceId };
   await act(t.app, { kind: 'score', ...score }, { kind: 'void', ...score, amount: -9_000 });
   await consume(t.app);

@@ -1,8 +1,9 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Activity, type Consumer, openDay } from '#areas/points';
 import { questConsumer } from '#areas/quests';
 import { windowOf } from '#areas/quests/windows.ts';
+import { newId } from '#lib/ids.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { act, consume, earned, makeQuest, ownQuest } from '#test/support/areas/quests.ts';
@@ -161,7 +162,7 @@ test('progress and points equal those of a reference model, over days, voids and
       const isGame = kind === 'play' || kind === 'score';
       const gameId = isGame ? pick(kind === 'score' ? ['alpha', 'beta', 'unverified'] : ['alpha', 'beta']) : null;
       const amount = kind === 'score' ? randomInt(1_000) : kind === 'burn' ? randomInt(1, 400) : 0;
-      const id = randomUUID();
+      const id = newId();
       model?.done.push({ kind, gameId, amount, id, day });
       batch.push({ kind, wallet, gameId, amount, sourceId: id });
       moved.add(wallet);

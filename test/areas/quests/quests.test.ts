@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '#lib/ids.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
 import { registerGame, TEST_GAME } from '#test/support/areas/arcade.ts';
 import { sql } from '#test/support/areas/boards.ts';
@@ -182,7 +183,7 @@ test('voided scores are subtracted, the best score is recomputed, and completion
       ],
     }),
   );
-  const [first, second] = [randomUUID(), randomUUID()];
+  const [first, second] = [newId(), newId()];
   await score(player.wallet, 4_000, 'alpha', first);
   await score(player.wallet, 9_000, 'alpha', second);
   await consume(t.app);
@@ -193,7 +194,7 @@ test('voided scores are subtracted, the best score is recomputed, and completion
   expect(await ownQuest(player, done)).toMatchObject({ completed: false, pointsAwarded: null });
   expect(await earned(t.app, player.wallet)).toEqual({ [`${done}:once`]: 100, [`${done}:once:1`]: -100 });
   // A score and its void are in one batch.
-  const third = randomUUID();
+  const third = newId();
   await score(player.wallet, 9_999, 'alpha', third);
   await act(t.app, { kind: 'void', wallet: player.wallet, gameId: 'alpha', amount: -9_999, sourceId: third });
   await consume(t.app);

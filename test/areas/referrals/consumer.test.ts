@@ -109,8 +109,7 @@ test('a score from before the binding gives no points to the referrer, but may v
 test('a held score counts when it is accepted', async () => {
   const [referrer, child = ''] = await family(1);
   const { scoreId } = await score(t, child, VERIFIED, 500);
-  await sql(t.app, `update scores set status = 'held', points = 0 where id = $1`, [scoreId]);
-  await sql(t.app, 'delete from activities where source_id = $1', [scoreId]);
+  await sql(t.app, `update scores set status = 'held', points = 0, batch = null where id = $1`, [scoreId]);
   const game = await findGame(t.app, VERIFIED);
   if (!game) throw new Error('the game was not found');
   await decideScore(t.app, game, scoreId, 'accept', { by: 'test', reason: undefined });

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Activity, appendActivities, type Consumer, consumeActivities } from '#areas/points';
+import { type Activity, activitiesAsJson, appendActivities, type Consumer, consumeActivities, insertBatch, isVoiding } from '#areas/points';
 import { completeQuests, questConsumer, sweepQuests } from '#areas/quests';
 import { linkAccount } from '#areas/social';
+import { newId } from '#lib/ids.ts';
 import type { App } from '#platform/app.ts';
+import { statement } from '#platform/db/sql.ts';
 import { ADMIN_TOKEN, type TestApp } from '../app.ts';
 import { createWallet, type JsonInit, type SignedIn, send, signIn } from '../wallet.ts';
 import { sql } from './boards.ts';
@@ -12,14 +14,29 @@ const otherConsumers: readonly Consumer[] = [
   { name: 'battles', bit: 4, consume: async () => [] },
 ];
 
-/** Appends activities, with defaults for missing fields. */
+// As the arcade does it: a play or score has its activity in a batch, and no row in `activities`.
+const insertCauses = statement(
+  'test_insert_causes',
+  `with batch as (${insertBatch('app_now()', '$1::json')} , day, at, activities),
+   cause as (select b.*, a->>0 as kind, (a->>1)::uuid as cause, a->>2 as wallet, coalesce(a->>3, '') as game, (a->>4)::int as amount from batch b, json_array_elements(b.activities) a),
+   play as (insert into plays (id, wallet, game_id, started_at, batch) select cause, wallet, game, at, id from cause where kind = 'play')
+   insert into scores (id, wallet, game_id, game_version, body_hash, score, normalized, points, personal_best, status, mode, day, at, batch)
+   select cause, wallet, game, 1, '', amount, amount, 0, false, 'accepted', 'regular', day, at, id from cause where kind = 'score'`,
+);
+const setStatus = statement('test_set_status', 'update scores set status = $2 where id = $1');
+
+/** Appends activities, with defaults for missing fields, and stores the plays and scores that cause them. Plays and scores come first, then the others. */
 export async function act(app: App, ...activities: (Pick<Activity, 'kind' | 'wallet'> & Partial<Activity>)[]): Promise<void> {
-  await app.tx((tx) =>
-    appendActivities(
+  const all = activities.map((activity) => ({ sourceId: newId(), gameId: null, amount: 0, ...activity }));
+  const isCause = ({ kind }: Activity) => kind === 'play' || kind === 'score';
+  await app.tx(async (tx) => {
+    await tx.query(insertCauses, [activitiesAsJson(all.filter(isCause))]);
+    for (const { kind, sourceId } of all) if (isVoiding(kind)) await tx.query(setStatus, [sourceId, kind === 'restore' ? 'accepted' : 'voided']);
+    await appendActivities(
       tx,
-      activities.map((activity) => ({ sourceId: randomUUID(), gameId: null, amount: 0, ...activity })),
-    ),
-  );
+      all.filter((activity) => !isCause(activity)),
+    );
+  });
 }
 
 /** Runs the quest consumer until no batch is left. */
@@ -90,7 +107,7 @@ export async function follow(app: App, wallet: string): Promise<string> {
 /** Returns functions that append activities of one kind. */
 export const activitiesOf = (app: App) => ({
   plays: (wallet: string, n: number, gameId = 'alpha') => act(app, ...Array.from({ length: n }, () => ({ kind: 'play' as const, wallet, gameId }))),
-  score: (wallet: string, amount: number, gameId = 'alpha', sourceId: string = randomUUID()) =>
+  score: (wallet: string, amount: number, gameId = 'alpha', sourceId: string = newId()) =>
     act(app, { kind: 'score', wallet, gameId, amount, sourceId }),
 });
 

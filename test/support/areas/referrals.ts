@@ -75,10 +75,15 @@ export const voidTestScore = (app: App, scoreId: string): Promise<void> => voidS
 
 const selectOpen = statement<Omit<ActivityEvent, 'amount'>>(
   'test_open_activities',
-  `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", day, (extract(epoch from at) * 1000)::float8 as at
-   from activities where batch <> 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
+  `select kind, source_id as "sourceId", wallet, game_id as "gameId", battle_id as "battleId", day, (extract(epoch from at) * 1000)::float8 as at from (
+     select kind, source_id, wallet, game_id, battle_id, day, at, batch from activities
+     union all select 'score', id::text, wallet, game_id, battle_id, day, at, batch from scores) a
+   where batch <> 0 and ($2::text[] is null or kind = any($2)) order by at limit $1`,
 );
-const markConsumed = statement('test_mark_activities', 'update activities set batch = 0 where source_id = $1 and kind = $2');
+const markConsumed = [
+  statement('test_mark_activities', 'update activities set batch = 0 where source_id = $1 and kind = $2'),
+  statement('test_mark_scores', `update scores set batch = 0 where id::text = $1 and $2 = 'score' and batch is not null`),
+];
 
 /**
  * Runs the consumer on its next batch, as the job does.
@@ -100,7 +105,7 @@ export async function consume(
       await scheduleRefresh(tx, await appendPoints(tx, open, await referralConsumer.consume(app, tx, open, activities)));
       // Only the owner of the tables may change activities. The service marks them by a batch.
       await tx.query(becomeOwner);
-      for (const { sourceId, kind } of activities) await tx.query(markConsumed, [sourceId, kind]);
+      for (const { sourceId, kind } of activities) for (const mark of markConsumed) await tx.query(mark, [sourceId, kind]);
       if (options.killed) throw killed;
       return { activities, day: open.day };
     });

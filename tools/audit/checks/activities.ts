@@ -10,15 +10,22 @@ const LAST_WEEK = `${DAY} - (${DAY} + 3) % 7 - 7`;
 const COUNTED_ALL = `wallet not in (select json_array_elements(activities)->>2 from activity_batches where (consumed & 2) = 0)`;
 /** SQL list of the kinds of activities of a voided score. */
 const VOIDING = `'void', 'restore', 'second-void'`;
+const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
+
+/** SQL that selects all activities. The activity of a play or score that has a batch is the play or score itself. */
+const ACTIVITIES = `
+  select kind, source_id, wallet, game_id, amount, day from activities where ${IS_OPEN}
+  union all select 'play', id::text, wallet, game_id, 0, ${dayOf('started_at')} from plays where batch is not null and ${isOpenId('id')}
+  union all select 'score', id::text, wallet, game_id, normalized, day from scores where batch is not null and ${isOpenId('id')}`;
 /**
  * SQL that selects the activities since last week's Monday that count for quests. Voided scores, and activities that quests failed to process, do not
  * count.
  */
 const DONE = `
   select a.*, a.day - (a.day + 3) % 7 as week, (a.day + 3) % 7 + 1 as weekday
-  from activities a left join (
+  from (${ACTIVITIES}) a left join (
     select source_id from activities where kind in (${VOIDING}) and ${IS_OPEN} group by 1 having sum(case kind when 'restore' then -1 else 1 end) > 0) v on v.source_id = a.source_id and a.kind = 'score'
-  where a.day >= ${LAST_WEEK} and ${IS_OPEN} and a.kind not in (${VOIDING}, 'ban', 'unban') and v.source_id is null
+  where a.day >= ${LAST_WEEK} and a.kind not in (${VOIDING}, 'ban', 'unban') and v.source_id is null
     and not exists (select from activity_failures f where f.consumer = 'quests' and f.kind = a.kind and f.source_id = a.source_id)`;
 const WEEKDAYS = [1, 2, 3, 4, 5, 6, 7];
 /**
@@ -44,8 +51,6 @@ const weeks = (which: string) => `
  */
 const row = (id: string, amount: string, battle: string) => weight(id, 'wallet', 'game_id', amount, battle);
 
-const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
-
 /** SQL that selects the activities that voids and restorations of scores must have. */
 const VOIDINGS = `
   select id::text as source_id, case when x.score_id is null then 'void' else 'second-void' end as kind, wallet, game_id, -normalized::int8 as amount, battle_id,
@@ -53,16 +58,22 @@ const VOIDINGS = `
   union all select id::text, 'void', wallet, game_id, -normalized, battle_id, ${dayOf('voided_at')} from score_restorations join scores on id = score_id where ${isOpenId('id')}
   union all select id::text, 'restore', wallet, game_id, normalized, battle_id, ${dayOf('restored_at')} from score_restorations join scores on id = score_id where ${isOpenId('id')}`;
 
+/** SQL that selects the activities with the ids of their batches. */
+const BATCHED = `
+  select batch, kind, source_id from activities where ${IS_OPEN}
+  union all select batch, 'play', id::text from plays where batch is not null and ${isOpenId('id')}
+  union all select batch, 'score', id::text from scores where batch is not null and ${isOpenId('id')}`;
+
 /** Checks of activities: their causes (for example scores), their processing by consumers, and their counts per week. */
 export const activityChecks = [
   checksumCheck(
     'activities',
-    'each play, accepted score, void and restoration of a score has one activity, and each activity of these kinds has a cause',
+    'each play, accepted score, void and restoration of a score has one activity, as a row or by its batch, and each row of these kinds has a cause',
     [
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum from (
-         select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided') and ${isOpenId('id')}
+         select 'score' as kind, ${row('id', 'normalized', 'battle_id')} as w from scores where status in ('accepted', 'voided') and batch is null and ${isOpenId('id')}
          union all select kind, ${row('source_id', 'amount', 'battle_id')} from (${VOIDINGS}) v
-         union all select 'play', ${row('id', '0', 'null')} from plays where ${isOpenId('id')}) d group by 1`,
+         union all select 'play', ${row('id', '0', 'null')} from plays where batch is null and ${isOpenId('id')}) d group by 1`,
       `select kind, count(*) as n, coalesce(sum(w), 0) as sum
        from (select kind, ${row('source_id', 'amount', 'battle_id')} as w from activities where kind in ('score', 'play', ${VOIDING}) and ${IS_OPEN}) a group by 1`,
     ],
@@ -70,10 +81,10 @@ export const activityChecks = [
     // activity and the cause have different days.
     `with due as (
        select id::text as source_id, 'score' as kind, wallet, game_id, normalized::int8 as amount, battle_id, day from scores
-       where status in ('accepted', 'voided') and day >= ${FROM} - 1 and ${isOpenId('id')}
+       where status in ('accepted', 'voided') and batch is null and day >= ${FROM} - 1 and ${isOpenId('id')}
        union all select * from (${VOIDINGS}) v where day >= ${FROM} - 1
-       union all select id::text, 'play', wallet, game_id, 0, null, floor(extract(epoch from started_at) / 86400)::int from plays
-       where started_at >= to_timestamp((${FROM} - 1) * 86400.0) and ${isOpenId('id')})
+       union all select id::text, 'play', wallet, game_id, 0, null, ${dayOf('started_at')} from plays
+       where batch is null and started_at >= to_timestamp((${FROM} - 1) * 86400.0) and ${isOpenId('id')})
      select format('%s %s: expected %s of %s in %s, but the activity is %s of %s in %s', kind, source_id, d.amount, d.wallet, d.game_id, a.amount, a.wallet, a.game_id) as what
      from due d full join (select * from activities where kind in ('score', 'play', ${VOIDING}) and day >= ${FROM} - 1 and ${IS_OPEN}) a using (source_id, kind)
      where greatest(d.day, a.day) >= ${FROM} and (d.wallet, d.game_id, d.amount, d.battle_id) is distinct from (a.wallet, a.game_id, a.amount, a.battle_id)`,
@@ -109,11 +120,11 @@ export const activityChecks = [
     'every batch of activities is consumed within a minute and complete',
     `select format('batch %s of %s activities has been waiting since %s for consumers %s', id, size, at, 7 & ~consumed) as what from activity_batches where at < ${AT} - interval '1 minute'
      union all select format('batch %s has size %s, lists %s activities, and contains %s', b.id, b.size, json_array_length(b.activities), coalesce(a.n, 0))
-     from activity_batches b left join (select batch, count(*) as n from activities where ${IS_OPEN} and batch in (select id from activity_batches) group by 1) a on a.batch = b.id
+     from activity_batches b left join (select batch, count(*) as n from (${BATCHED}) r where batch in (select id from activity_batches) group by 1) a on a.batch = b.id
      where b.size <> json_array_length(b.activities) or b.size is distinct from a.n
      union all select format('batch %s lists %s %s, but does not contain it', b.id, e.value->>0, e.value->>1)
      from activity_batches b, json_array_elements(b.activities) e
-     where not exists (select from activities a where ${IS_OPEN} and a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
+     where not exists (select from (${BATCHED}) a where a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
   ),
   databaseCheck(
     'activity-failures',

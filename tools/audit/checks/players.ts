@@ -186,9 +186,9 @@ export const scoreChecks = [
   ),
   databaseCheck(
     'score-states',
-    'held and rejected scores gave no points, each accepted score has points or a reason why not, and each decision on a score names its author',
+    'held and rejected scores gave no points and have no batch of activities, each accepted score has points or a reason why not, and each decision on a score names its author',
     `select format('score %s is %s with %s points and the reason %s, or its decision is incomplete', id, status, points, no_points_reason) as what from scores
-     where day >= ${FROM} and ${isOpenId('id')} and ((status in ('held', 'rejected') and (points > 0 or personal_best))
+     where day >= ${FROM} and ${isOpenId('id')} and ((status in ('held', 'rejected') and (points > 0 or personal_best or batch is not null))
        or ((status in ('accepted', 'voided') and points = 0) <> (no_points_reason is not null))
        or (status in ('rejected', 'voided') and (decided_at is null or decided_by is null)) or (status = 'held' and decided_at is not null))`,
   ),

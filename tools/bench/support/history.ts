@@ -68,16 +68,12 @@ export async function growHistory(db: pg.Client, today: number, from: number, un
       insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
       select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at, day from gs order by at`);
     await db.query(
-      `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from gs order by at`,
+      `insert into plays (id, wallet, game_id, started_at, batch) select play_id, wallet, game_id, at - interval '1 minute', 1 from gs order by at`,
     );
     await db.query(`
-      insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
-      select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, false, 'accepted', 'regular', 60000, day, at from gs order by at`);
+      insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at, batch)
+      select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, false, 'accepted', 'regular', 60000, day, at, 1 from gs order by at`);
     await db.query('insert into score_plays (play_id, score_id) select play_id, id from gs');
-    await db.query(`
-      insert into activities (kind, source_id, wallet, game_id, amount, day, at, batch, cause_day)
-      select 'play', play_id::text, wallet, game_id, 0, day, at - interval '1 minute', 1, day from gs
-      union all select 'score', id::text, wallet, game_id, normalized, day, at, 1, day from gs`);
     await db.query('drop table gs');
   }
   await recompute(db, today);
@@ -169,16 +165,10 @@ async function recountGames(db: pg.Client): Promise<void> {
     left join (select game_id, count(*) as n, sum(normalized) as sum from scores where status = 'accepted' group by 1) s using (game_id)`);
 }
 
-/** Adds the version and the counters of a game, and the activities of its plays since yesterday, which were inserted without them, so that the audit finds no difference. */
-export async function completeGame(db: pg.Client, gameId: string, today: number): Promise<void> {
+/** Adds the version and the counters of a game, so that the audit finds no difference. */
+export async function completeGame(db: pg.Client, gameId: string): Promise<void> {
   await db.query(
     `insert into game_versions (game_id, version, definition) select id, version, definition from games where id = $1 on conflict do nothing`,
-    [gameId],
-  );
-  await db.query(
-    `insert into activities (kind, source_id, wallet, game_id, amount, day, at, batch, cause_day)
-     select 'play', id::text, wallet, game_id, 0, floor(extract(epoch from started_at) / 86400)::int, started_at, 1, cause_day('play', id::text)
-     from plays where game_id = $1 and id >= '${firstId(today - 1)}' on conflict do nothing`,
     [gameId],
   );
   await recountGames(db);

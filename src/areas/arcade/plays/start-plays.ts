@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { appendActivities, COUNTER_SHARDS } from '#areas/points';
+import { activitiesAsJson, COUNTER_SHARDS, insertBatch } from '#areas/points';
 import type { HttpError } from '#lib/errors.ts';
 import { daysBefore, newId } from '#lib/ids.ts';
 import { tooManyRequests } from '#platform/auth/rate-limit.ts';
@@ -59,9 +59,10 @@ const selectUnfinished = statement<{ wallet: string; count: number; retryAfterSe
 const insertPlays = statement<{ startedAt: string }>(
   'insert_plays',
   `with clock as materialized (select app_now() as now),
+   batch as (${insertBatch('(select now from clock)', '$6::json')}),
    play as (
-     insert into plays (id, wallet, game_id, started_at, mode, unfinished)
-     select k.id, k.wallet, k.game_id, c.now, coalesce((select mode from players where wallet = k.wallet), 'regular'), k.unfinished
+     insert into plays (id, wallet, game_id, started_at, mode, unfinished, batch)
+     select k.id, k.wallet, k.game_id, c.now, coalesce((select mode from players where wallet = k.wallet), 'regular'), k.unfinished, (select id from batch)
      from unnest($1::uuid[], $2::text[], $3::text[], $5::int2[]) as k(id, wallet, game_id, unfinished), clock c returning wallet, game_id, mode),
    player as (
      insert into game_players (game_id, wallet)
@@ -153,19 +154,15 @@ async function insert(tx: Tx, plays: readonly NewPlay[]): Promise<{ startedAt: s
     ).values(),
   ].flatMap(([first, ...rest]) => (first ? [{ ...first, count: 1 + rest.length }] : []));
   // Sends the statements in one round trip. The last one sees the inserted plays.
-  const [inserted, , , rows] = await Promise.all([
+  const [inserted, , rows] = await Promise.all([
     tx.query(insertPlays, [
       plays.map((p) => p.playId),
       plays.map((p) => p.wallet),
       plays.map((p) => p.game.id),
       randomInt(COUNTER_SHARDS),
       plays.map((p) => p.unfinished),
+      activitiesAsJson(plays.map(({ playId, wallet, game }) => ({ kind: 'play', sourceId: playId, wallet, gameId: game.id, amount: 0 }))),
     ]),
-    appendActivities(
-      tx,
-      plays.map(({ playId, wallet, game }) => ({ kind: 'play', sourceId: playId, wallet, gameId: game.id, amount: 0 })),
-      { areNew: true },
-    ),
     storeSeeds(tx, plays),
     beating.length === 0
       ? []

@@ -1,4 +1,4 @@
-import { appendActivities } from '#areas/points';
+import { type Activity, activitiesAsJson, appendActivities } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
@@ -15,6 +15,13 @@ export interface BattleRefusal {
  * area `battles` implements this type, because the arcade may not import that area.
  */
 export type AdmitScores = (app: App, submissions: readonly Submission[]) => Promise<ReadonlyMap<string, BattleRefusal>>;
+
+/**
+ * SQL: the UTC day on which a score was first accepted, as its activity has it.
+ * @param s SQL name of the row of `scores`
+ */
+export const acceptedDay = (s: string): string => `case when ${s}.batch is not null then ${s}.day else coalesce((
+  select day from activities where source_id = ${s}.id::text and kind = 'score' and cause_day = cause_day('score', ${s}.id::text)), ${s}.day) end`;
 
 /** SQL: the key of a battle's advisory lock. */
 const lockKeyOf = (id: string) => `hashtextextended(${id}::text, 4203)`;
@@ -39,22 +46,26 @@ interface ScoreActivity {
   readonly battleId: string | null;
 }
 
+const activityOf = (kind: ScoreChange, { id, wallet, gameId, normalized, battleId }: ScoreActivity): Activity => ({
+  ...{ kind, sourceId: id, wallet, gameId, battleId },
+  amount: kind === 'score' || kind === 'restore' ? normalized : -normalized,
+});
+
+/** Returns the activities of new scores that name no battle, as the statement that inserts the scores stores them. */
+export const batchOfScores = (accepted: readonly ScoreActivity[]): string | null =>
+  activitiesAsJson(accepted.filter(({ battleId }) => battleId === null).map((score) => activityOf('score', score)));
+
 /**
  * Appends the activities of accepted, voided or restored scores. Takes the shared lock of each battle that the scores name before PostgreSQL sets the time of
  * the activities.
- * @param areNew whether `tx` inserts the scores themselves, so that no activity of them can exist
  */
-export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: readonly ScoreActivity[], { areNew = false } = {}): Promise<void> {
+export async function appendScoreActivities(tx: Tx, kind: ScoreChange, scores: readonly ScoreActivity[]): Promise<void> {
   const battles = [...new Set(scores.flatMap(({ battleId }) => battleId ?? []))];
   await Promise.all([
     battles.length > 0 && tx.query(lockBattles, [battles]),
     appendActivities(
       tx,
-      scores.map(({ id, wallet, gameId, normalized, battleId }) => ({
-        ...{ kind, sourceId: id, wallet, gameId, battleId },
-        amount: kind === 'score' || kind === 'restore' ? normalized : -normalized,
-      })),
-      { areNew },
+      scores.map((score) => activityOf(kind, score)),
     ),
   ]);
 }

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { COUNTER_SHARDS, type DailyPoints, type Mode, type OpenDay } from '#areas/points';
+import { COUNTER_SHARDS, type DailyPoints, insertBatch, type Mode, type OpenDay } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
 import { daysBefore, newId, rangeOf } from '#lib/ids.ts';
 import { columnArrays } from '#platform/db/column-arrays.ts';
@@ -123,11 +123,13 @@ export async function readEarlier(tx: Tx, submissions: readonly Submission[]): P
 
 const insertScores = statement(
   'insert_scores',
-  `with score as (
+  `with batch as (${insertBatch('$2::timestamptz', '$24::json')}),
+   score as (
      insert into scores (id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, no_points_reason,
-                         personal_best, status, reasons, mode, duration_ms, battle_id, day, at)
+                         personal_best, status, reasons, mode, duration_ms, battle_id, day, at, batch)
      select id, wallet, game_id, game_version, play_id, idempotency_key, decode(body_hash, 'hex'), score, normalized, points, no_points_reason,
-            personal_best, status, case when reasons is null then '{}' else array(select jsonb_array_elements_text(reasons)) end, mode, duration_ms, battle_id, $1::int, $2::timestamptz
+            personal_best, status, case when reasons is null then '{}' else array(select jsonb_array_elements_text(reasons)) end, mode, duration_ms, battle_id, $1::int, $2::timestamptz,
+            case when status = 'accepted' and battle_id is null then (select id from batch) end
      from unnest($4::uuid[], $5::text[], $6::text[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::int8[], $12::int[], $13::int[], $14::text[],
                  $15::bool[], $16::text[], $17::jsonb[], $18::text[], $19::int[], $20::uuid[])
        as s(id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, no_points_reason,
@@ -173,8 +175,16 @@ export interface UncountedPlays {
   readonly players: readonly { readonly gameId: string; readonly wallet: string }[];
 }
 
-/** Inserts new scores, and adds the accepted scores in regular mode and the uncounted plays to the game counters. */
-export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[], uncounted: UncountedPlays): Promise<void> {
+/**
+ * Inserts new scores, and adds the accepted scores in regular mode and the uncounted plays to the game counters.
+ * @param batch the activities of the accepted scores that name no battle, from `batchOfScores`
+ */
+export async function insertNewScores(
+  tx: Tx,
+  open: OpenDay,
+  rows: readonly ScoreRow[],
+  { batch, uncounted }: { batch: string | null; uncounted: UncountedPlays },
+): Promise<void> {
   if (rows.length === 0) return;
   await tx.query(insertScores, [
     open.day,
@@ -184,5 +194,6 @@ export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly Scor
     uncounted.games,
     uncounted.players.map(({ gameId }) => gameId),
     uncounted.players.map(({ wallet }) => wallet),
+    batch,
   ]);
 }

@@ -1,3 +1,4 @@
+import { acceptedDay } from '#areas/arcade';
 import {
   type ActivityEvent,
   isVoiding,
@@ -108,7 +109,7 @@ export async function reviewCompletions(
 const readScoreDays = statement<{ wallet: string; day: number }>(
   'select_days_of_voided_scores',
   `select s.wallet, min(s.day) as day from unnest($1::text[]) as k(id), lateral (
-     select wallet, day from activities where source_id = k.id and kind = 'score' and cause_day = cause_day('score', k.id) offset 0) s group by 1`,
+     select s.wallet, ${acceptedDay('s')} as day from scores s where s.id = k.id::uuid offset 0) s group by 1`,
 );
 
 /** Returns the first day of the scores of each wallet, by wallet. No earlier completion depends on these scores. */

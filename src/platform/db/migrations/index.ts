@@ -51,6 +51,7 @@ import { Migration0069EndedAttempts } from './0069-ended-attempts.ts';
 import { Migration0070EventTexts } from './0070-event-texts.ts';
 import { Migration0071InlinedClock } from './0071-inlined-clock.ts';
 import { Migration0072UnfinishedPlays } from './0072-unfinished-plays.ts';
+import { Migration0073BatchesOfPlays } from './0073-batches-of-plays.ts';
 
 /**
  * Every migration, oldest first. The first fifteen create the tables, one migration per area. A released migration is never edited. `down` reverts
@@ -110,4 +111,5 @@ export const migrations = [
   { name: '0070-event-texts', class: Migration0070EventTexts },
   { name: '0071-inlined-clock', class: Migration0071InlinedClock },
   { name: '0072-unfinished-plays', class: Migration0072UnfinishedPlays },
+  { name: '0073-batches-of-plays', class: Migration0073BatchesOfPlays },
 ];

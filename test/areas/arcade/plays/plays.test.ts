@@ -27,7 +27,7 @@ const play = (who: SignedIn, game: string, headers: Record<string, string> = {})
 const countPlays = statement<{ plays: number; activities: number }>(
   'test_count_plays',
   `select (select count(*)::int from plays where wallet = $1) as plays,
-          (select count(*)::int from activities where wallet = $1 and kind = 'play') as activities`,
+          (select count(*)::int from activity_batches, json_array_elements(activities) a where a ->> 2 = $1 and a ->> 0 = 'play') as activities`,
 );
 const count = async (wallet: string) => (await t.app.db.query(countPlays, [wallet]))[0];
 
@@ -46,7 +46,8 @@ test('POST /game/{id}/play starts a play, counts it and appends an activity', as
   const rows = await t.app.db.query(
     statement<{ game_id: string; amount: number }>(
       'test_activity',
-      `select game_id, amount::int as amount from activities where kind = 'play' and source_id = $1`,
+      `select a ->> 3 as game_id, (a ->> 4)::int as amount from plays p join activity_batches b on b.id = p.batch, json_array_elements(b.activities) a
+       where p.id = $1 and a ->> 0 = 'play' and a ->> 1 = p.id::text`,
     ),
     [receipt.playId],
   );

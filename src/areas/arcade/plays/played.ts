@@ -1,11 +1,17 @@
+import { newId } from '#lib/ids.ts';
 import { type Queryable, statement } from '#platform/db/sql.ts';
 
 const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
 const selectPlayed = statement<{ index: number }>(
   'wallets_that_played',
-  // Filters by `day` in addition to `at`, because the index of the table contains `day` but not `at`.
+  // Filters by `day` in addition to `at`, because the indexes of these tables contain `day` but not `at`. $4 is a new id: the ids of scores follow the present
+  // time within a day, so PostgreSQL skips the partitions of the months before the window. Scores without a batch have the time of their activity.
   `select k.n::int - 1 as index from unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) with ordinality as k(wallet, since, until, n), lateral (
-     select from activities a
+     select from plays p where p.wallet = k.wallet and p.started_at >= k.since and p.started_at < k.until
+     union all select from scores s
+     where s.wallet = k.wallet and s.day between ${dayOf('k.since')} and ${dayOf('k.until')} and s.at >= k.since and s.at < k.until and s.batch is not null
+       and s.id > days_before($4::uuid, greatest(extract(day from (select app_now()) - k.since)::int, 0) + 2)
+     union all select from activities a
      where a.wallet = k.wallet and a.kind in ('play', 'score') and a.day between ${dayOf('k.since')} and ${dayOf('k.until')}
        and a.at >= k.since and a.at < k.until limit 1) a`,
 );
@@ -24,6 +30,6 @@ interface PlayWindow {
 export async function findWalletsThatPlayed(db: Queryable, windows: readonly PlayWindow[]): Promise<Set<number>> {
   const instants = (times: readonly number[]) => times.map((ms) => new Date(ms).toISOString());
   const [since, until] = [instants(windows.map((window) => window.since)), instants(windows.map((window) => window.until))];
-  const rows = await db.query(selectPlayed, [windows.map(({ wallet }) => wallet), since, until]);
+  const rows = await db.query(selectPlayed, [windows.map(({ wallet }) => wallet), since, until, newId()]);
   return new Set(rows.map(({ index }) => index));
 }
