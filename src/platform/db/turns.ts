@@ -33,12 +33,15 @@ export async function takeLock(tx: Tx, key: string, seed: number): Promise<void>
 /** SQLSTATE `unique_violation`. */
 const UNIQUE_VIOLATION = '23505';
 
+/** Returns whether an error is a unique violation: another transaction has inserted the same row. */
+export const isConflict = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
+
 /**
  * Makes `inTurn` run its work again after a unique violation, because another transaction has inserted the same row.
  * @throws LockHeld after a unique violation; otherwise the given error
  */
 export function runAgainAfterConflict(error: unknown): never {
-  throw error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION ? lockHeld() : error;
+  throw isConflict(error) ? lockHeld() : error;
 }
 
 /** Creates the error after which `inTurn` runs its work again, for statements that take a lock themselves. */

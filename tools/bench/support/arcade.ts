@@ -63,10 +63,10 @@ const STATEMENTS: readonly string[] = [
    select b.id, s.game_id, first, 2, 86400, 'expired', to_timestamp(($d - 1) * 86400), to_timestamp($d * 86400), null, to_timestamp($d * 86400)
    from b join s on s.i = 2 * j and s.k = 0`,
   `insert into battle_seats (battle_id, seat, wallet, joined_at) select id, n, wallet, to_timestamp(($d - 1) * 86400) from b, unnest(array[first, second]) with ordinality u(wallet, n)`,
-  `insert into plays (id, wallet, game_id, started_at, batch) select play_id, wallet, game_id, at - interval '1 minute', 1 from s`,
+  `insert into plays (id, wallet, game_id, started_at) select play_id, wallet, game_id, at - interval '1 minute' from s`,
   `insert into score_plays (play_id, score_id) select play_id, id from s`,
-  `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at, batch)
-   select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, true, 'accepted', 'regular', 60000, day, at, 1 from s`,
+  `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, duration_ms, day, at)
+   select id, wallet, game_id, 1, play_id, sha256('x'), normalized, normalized, points, true, 'accepted', 'regular', 60000, day, at from s`,
   `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
    select wallet, 'regular', 'game', 'score', 'score', id::text, points, true, day, at, cause_day('score', id::text) from s`,
   `insert into quest_completions (wallet, mode, window_key, quest_id, version, points, at)
@@ -84,6 +84,10 @@ const STATEMENTS: readonly string[] = [
    from s join referrals r using (wallet) where s.k < 3 and s.points >= 10`,
   `update referrals r set points = g.points from (select factors->>'referred' as wallet, sum(points) as points from ledger where kind = 'referral' group by 1) g where g.wallet = r.wallet`,
   `insert into referral_days (referrer, day, used, points) select wallet, day, sum(points), sum(points) from ledger where kind = 'referral' group by 1, 2`,
+  // As an earlier release stored them, so that `bin/bench compare` works with it: today, plays and scores have a batch and no rows here.
+  `insert into activities (kind, source_id, wallet, game_id, amount, day, at, battle_id, batch, cause_day)
+   select 'play', play_id::text, wallet, game_id, 0, floor(extract(epoch from at - interval '1 minute') / 86400)::int, at - interval '1 minute', null::uuid, 1, cause_day('play', play_id::text) from s
+   union all select 'score', id::text, wallet, game_id, normalized, day, at, null, 1, cause_day('score', id::text) from s`,
   `insert into activities (kind, source_id, wallet, day, at, batch, cause_day) select 'bind', wallet, referrer, $d - 70, bound_at, 1, 0 from referrals`,
   // Counts each play on the day of its score, so plays and scores have the same counts.
   `insert into wallet_weeks (wallet, week, kind, subject, counts, bests)

@@ -165,12 +165,13 @@ async function recountGames(db: pg.Client): Promise<void> {
     left join (select game_id, count(*) as n, sum(normalized) as sum from scores where status = 'accepted' group by 1) s using (game_id)`);
 }
 
-/** Adds the version and the counters of a game, so that the audit finds no difference. */
+/** Adds the version and the counters of a game, and gives the plays that were inserted without activities a batch, so that the audit finds no difference. */
 export async function completeGame(db: pg.Client, gameId: string): Promise<void> {
   await db.query(
     `insert into game_versions (game_id, version, definition) select id, version, definition from games where id = $1 on conflict do nothing`,
     [gameId],
   );
+  await db.query('update plays set batch = 1 where game_id = $1 and batch is null', [gameId]);
   await recountGames(db);
 }
 

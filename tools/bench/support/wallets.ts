@@ -72,7 +72,7 @@ export async function openPlays(
     for (let i = 0; i < plays.length; i += 20_000) {
       const chunk = plays.slice(i, i + 20_000);
       await db.query(
-        `insert into plays (id, wallet, game_id, started_at, batch) select i, w, $3, now() - interval '1 minute', 1 from unnest($1::uuid[], $2::text[]) as p(i, w)`,
+        `insert into plays (id, wallet, game_id, started_at) select i, w, $3, now() - interval '1 minute' from unnest($1::uuid[], $2::text[]) as p(i, w)`,
         [chunk.map((p) => p.playId), chunk.map((p) => p.by.wallet), gameId],
       );
     }

@@ -12,12 +12,13 @@ import { refuseParked } from './parking.ts';
 import { CLAIM, type ClaimRow, insertClaim, lockClaimOfWallet, requeueClaim } from './rows.ts';
 
 /** Maximum claims of a wallet that wait to be signed or are in flight. */
-const MAX_PENDING = 100;
+export const MAX_PENDING = 100;
 
 /** Time before the expiry of an epoch during which no claim is sent, because a claim might land after the expiry. */
 export const RELAY_MARGIN = `interval '10 minutes'`;
 
-interface Leaf {
+/** A leaf, with what the database knows about the openness of its epoch. */
+export interface Leaf {
   index: number;
   amount: string;
   state: string;
@@ -25,12 +26,13 @@ interface Leaf {
   settling: boolean;
   relayEnded: boolean;
 }
-export const selectLeaf = statement<Leaf>(
-  'select_leaf_to_claim',
+/** Returns SQL that selects a leaf. @param epoch and `wallet`: SQL expressions */
+export const leafOf = (epoch: string, wallet: string): string =>
   `select l.index, l.amount::text, e.state, e.root, e.settle_requested_at is not null as settling,
      e.expires_at is not null and e.expires_at - ${RELAY_MARGIN} <= (select app_now()) as "relayEnded"
-   from reward_leaves l join epochs e on e.epoch = l.epoch and e.allocation = l.allocation where l.epoch = $1 and l.wallet = $2 and l.amount > 0 and e.root is not null`,
-);
+   from reward_leaves l join epochs e on e.epoch = l.epoch and e.allocation = l.allocation
+   where l.epoch = ${epoch} and l.wallet = ${wallet} and l.amount > 0 and e.root is not null`;
+const selectLeaf = statement<Leaf>('select_leaf_to_claim', leafOf('$1', '$2'));
 
 /** A request of the signed-in wallet to claim its leaf of an epoch. */
 export interface ClaimRequest {
@@ -42,12 +44,11 @@ export interface ClaimRequest {
 /**
  * Creates and submits the claim of a wallet's leaf. If a claim of the leaf is in flight already, returns its id. If the earlier claim of the leaf
  * failed, retries that claim. Precondition: the transaction runs in the work of `inTurn`, which runs again if another process inserts the same claim.
- * @param write function that runs the last statements of a new claim; `tx.last` also commits them in the same round trip
  * @returns the id of the claim
  * @throws 404 when the wallet has no leaf in this epoch; 400 when the proof is invalid; 409 when the leaf is claimed, or the epoch is settled,
  * expired or not committed; 429 when the wallet has too many claims in flight, or the claim is parked after repeated failures
  */
-export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest, write: Tx['last'] = (start) => start()): Promise<string> {
+export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: ClaimRequest): Promise<string> {
   // Started together, so that the statements share a round trip.
   const [leaves, claims, pending] = await Promise.all([
     tx.query(selectLeaf, [epoch, wallet]),
@@ -56,8 +57,7 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
   ]);
   const [leaf] = leaves;
   if (!leaf) throw fail(404, `epoch ${epoch} has no reward for this wallet`);
-  const hash = leafHash({ epoch, index: leaf.index, wallet: bs58.decode(wallet), amount: BigInt(leaf.amount) });
-  if (!verifyWithMerkletreejs(leaf.root, hash, proof)) throw fail(400, `proof must lead from this wallet’s leaf to the root of epoch ${epoch}`);
+  if (!provesLeaf(wallet, { epoch, proof }, leaf)) throw fail(400, `proof must lead from this wallet’s leaf to the root of epoch ${epoch}`);
   const existing = claims.find(({ index }) => index === leaf.index);
   if (existing && existing.state !== 'failed') return existing.state === 'claimed' ? refuseClaimed(existing) : existing.id;
   refuseClosed(epoch, leaf);
@@ -74,11 +74,15 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
     return existing.id;
   }
   const id = newId();
-  // The claim and its transaction share a round trip. The insert fails if another process has inserted the claim since the look-up above.
-  const insert = () =>
-    Promise.all([tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]), submit(tx, CLAIM, [id], { caller: wallet })]);
-  await write(insert).catch(runAgainAfterConflict);
+  // The insert fails if another process has inserted the claim since the look-up above.
+  await tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]).catch(runAgainAfterConflict);
+  await submit(tx, CLAIM, [id], { caller: wallet });
   return id;
+}
+
+/** Returns whether the proof of a request leads from the leaf of the wallet to the root of the epoch. */
+export function provesLeaf(wallet: string, { epoch, proof }: ClaimRequest, { index, amount, root }: Leaf): boolean {
+  return verifyWithMerkletreejs(root, leafHash({ epoch, index, wallet: bs58.decode(wallet), amount: BigInt(amount) }), proof);
 }
 
 export function refuseClaimed({ epoch, signature }: Pick<ClaimRow, 'epoch' | 'signature'>): never {

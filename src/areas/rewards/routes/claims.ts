@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { fail } from '#lib/errors.ts';
 import { PageQuery } from '#lib/paging.ts';
 import { Id } from '#lib/scalars.ts';
-import type { Tx } from '#platform/db/transaction.ts';
 import { inTurn } from '#platform/db/turns.ts';
 import { preferredWaitMs } from '#platform/http/prefer-header.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { requestClaim } from '../claims/request.ts';
 import { type ClaimRow, listOwnClaims } from '../claims/rows.ts';
 import { ClaimBody, ClaimReceipt, ClaimView, receiptOf } from '../claims/schemas.ts';
+import { createWithOthers } from '../claims/together.ts';
 import { awaitClaim } from '../claims/wait.ts';
 
 /** Maximum time that a claim request waits until its transaction is confirmed, ms. */
@@ -32,12 +32,13 @@ export const postClaim = route({
   idempotent: true,
   async handler({ app, wallet, body, ctx, idempotencyKey, once }) {
     const proof = body.proof.map((node) => Buffer.from(node, 'hex'));
-    const request = async (tx: Tx) => {
-      // With a key, the reply is stored after the claim.
-      const write: Tx['last'] | undefined = idempotencyKey === null ? (start) => tx.last(start) : undefined;
-      return reply(202, { claimId: await requestClaim(tx, wallet, { epoch: body.epoch, proof }, write) });
-    };
-    const requested = await inTurn(app, `claim ${wallet}`, () => once(request, { readsFirst: true }));
+    const request = { epoch: body.epoch, proof };
+    const requested = await inTurn(app, `claim ${wallet}`, async () => {
+      // With an idempotency key, the transaction of the claim also stores the reply.
+      const created = idempotencyKey === null ? await createWithOthers(app, { wallet, ...request }) : null;
+      if (created !== null) return reply(202, { claimId: created });
+      return await once(async (tx) => reply(202, { claimId: await requestClaim(tx, wallet, request) }), { readsFirst: true });
+    });
     const claim = await awaitClaim(app, requested.body.claimId, preferredWaitMs(ctx, WAIT_MS));
     if (!claim) throw fail(404, 'the claim does not exist');
     if (claim.state === 'failed') throw fail(409, claim.reason ?? 'the claim failed');

@@ -11,7 +11,7 @@ export { PRIORITIES, type Priority } from './priorities.ts';
 export { purgeAttemptBytes } from './rows.ts';
 export { signAndSend } from './signing/sign.ts';
 export { type SubmissionStatus, subjectsBySignature, submissionOf, submissionStatuses } from './status.ts';
-export { type Cause, DUE_TRANSACTIONS, enqueueDue, pendingOf, retry, submit } from './submit.ts';
+export { type Cause, DUE_TRANSACTIONS, enqueueDue, pendingOf, retry, submit, submitAll } from './submit.ts';
 export type {
   CarriedTransactions,
   ChainError,

@@ -12,8 +12,9 @@ const MAX_RANK = 10_000;
 const insert = statement<ToSign>(
   'insert_chain_transactions',
   `insert into chain_transactions (kind, subject, priority, caller, rank)
-   select $1, s.subject, $3, $4, least(${MAX_RANK}, p.pending + s.n) from unnest($2::text[]) with ordinality as s(subject, n),
-     (select count(*)::int as pending from chain_transactions where caller = $4 and state in ('queued', 'live')) as p
+   select $1, s.subject, $3, s.caller, least(${MAX_RANK}, p.pending + s.n)
+   from (select *, row_number() over (partition by caller order by i) as n from unnest($2::text[], $4::text[]) with ordinality as s(subject, caller, i)) s,
+     lateral (select count(*)::int as pending from chain_transactions where caller = s.caller and state in ('queued', 'live')) as p
    order by s.subject on conflict (kind, subject) do nothing returning id::text, priority, rank`,
 );
 
@@ -66,13 +67,26 @@ export interface Cause {
  * Stores one transaction per subject, and enqueues the signing of each after the commit. Idempotent per (type, subject). The more pending transactions
  * a caller has, the later its next ones are signed.
  */
-export async function submit(
+export const submit = (
   tx: Tx,
   type: Pick<TransactionType, 'name' | 'priority'>,
   subjects: readonly string[],
   { caller, priority = type.priority }: Cause = { caller: null },
+): Promise<void> =>
+  submitAll(
+    tx,
+    { name: type.name, priority },
+    subjects.map((subject) => ({ subject, caller })),
+  );
+
+/** Does the same as `submit` for transactions of several callers. */
+export async function submitAll(
+  tx: Tx,
+  { name, priority }: Pick<TransactionType, 'name' | 'priority'>,
+  transactions: readonly { readonly subject: string; readonly caller: string | null }[],
 ): Promise<void> {
-  for (const row of await tx.query(insert, [type.name, subjects, priority, caller])) enqueueSigning(tx, row);
+  const [subjects, callers] = [transactions.map(({ subject }) => subject), transactions.map(({ caller }) => caller)];
+  for (const row of await tx.query(insert, [name, subjects, priority, callers])) enqueueSigning(tx, row);
 }
 
 const countPending = statement<{ pending: number }>(
