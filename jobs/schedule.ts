@@ -1,44 +1,48 @@
 import type { jobs } from './index.ts';
 
 /**
+ * Interval of the jobs of `workers/due-jobs.ts`, ms. Workers start these jobs when rows are due, so the schedule matters only after a worker was killed during
+ * one of them: BullMQ ignores further runs that workers enqueue until it finds the lost run, and meanwhile the schedule starts the job.
+ */
+const IF_DUE_MS = 30_000;
+
+/**
  * Every recurring job and its interval, ms. A handler reads from the database which rows are due by `app_now()` or `app.clock`, so one run too many
  * or too few does no harm. The job of a weekly task also runs every minute: each run tries to insert a row for the week, and only the run whose
- * insert succeeds does the work. Workers start the jobs of `workers/due-jobs.ts` also when rows are due, so the intervals of these jobs are longer. If a
- * worker is killed during one of these jobs, BullMQ ignores further runs that workers enqueue until it finds the lost run. Meanwhile the schedule starts
- * the job.
+ * insert succeeds does the work.
  */
 export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   // Scores, points and boards
-  consumeActivities: 15_000,
-  completeQuests: 15_000,
-  sweepQuests: 15_000,
-  announceQuests: 15_000,
+  consumeActivities: IF_DUE_MS,
+  completeQuests: IF_DUE_MS,
+  sweepQuests: IF_DUE_MS,
+  announceQuests: IF_DUE_MS,
   detectLostBoards: 5_000,
-  refreshBoards: 15_000,
-  advanceBattles: 15_000,
+  refreshBoards: IF_DUE_MS,
+  advanceBattles: IF_DUE_MS,
   closePeriods: 20_000,
   sweepBans: 15_000,
-  beginScheduled: 15_000,
+  beginScheduled: IF_DUE_MS,
   // Rounds
-  scheduleRounds: 15_000,
-  sweepRounds: 15_000,
-  sweepTickets: 15_000,
-  findTicketPayments: 15_000,
+  scheduleRounds: IF_DUE_MS,
+  sweepRounds: IF_DUE_MS,
+  sweepTickets: IF_DUE_MS,
+  findTicketPayments: IF_DUE_MS,
   refreshDenyList: 60_000,
   // Rewards
   projectDay: 60_000,
   sweepEpochs: 20_000,
-  followEpochs: 15_000,
-  findClaimSignatures: 15_000,
+  followEpochs: IF_DUE_MS,
+  findClaimSignatures: IF_DUE_MS,
   expireEpochs: 15_000,
   sweepRents: 3_600_000,
   // Payouts and the chain
-  planPayouts: 15_000,
+  planPayouts: IF_DUE_MS,
   reconcilePayouts: 60_000,
-  pollTransactions: 15_000,
-  ingestBurns: 15_000,
+  pollTransactions: IF_DUE_MS,
+  ingestBurns: IF_DUE_MS,
   // Webhooks, media, expired rows
-  sweepWebhooks: 15_000,
+  sweepWebhooks: IF_DUE_MS,
   sweepClips: 60_000,
   deleteAccounts: 60_000,
   checkNames: 60_000,

@@ -27,7 +27,7 @@ const MAX_PER_SEC = 8_000;
 /** Duration of each load of the many wallets, seconds. */
 const MANY_SECONDS = Math.min(SECONDS, MANY.wallets / TURNS / MAX_PER_SEC);
 /**
- * Maximum CPU time of an API or worker process while no requests arrive, ms per second: the median of several intervals. Many jobs start every 15 s, so a shorter
+ * Maximum CPU time of an API or worker process while no requests arrive, ms per second: the median of several intervals. Many jobs start every 15 or 30 s, so a shorter
  * interval would contain them once or twice. About 100 s after a load, and again 100 s later, V8 starts a full garbage collection, which takes up to 400 ms of CPU
  * time once: few intervals contain it. Before, the system settles for `settleSeconds`, because jobs follow a load.
  */
