@@ -1,16 +1,16 @@
 /** Costs of one unit on one core of the machine of docs/benchmarks.md. `bin/bench growth` and `bin/bench scores` measure them. */
 export const UNIT_COSTS = {
   /** Bytes of one row with its indexes, in a closed month. */
-  bytesPerRow: { ledger: 466, activities: 328, plays: 291, score_plays: 98, scores: 430 },
+  bytesPerRow: { ledger: 466, plays: 299, score_plays: 98, scores: 438 },
   /** Bytes of one row in an exported file. */
-  fileBytesPerRow: { ledger: 61, activities: 65, plays: 59, score_plays: 32, scores: 135 },
+  fileBytesPerRow: { ledger: 61, plays: 59, score_plays: 32, scores: 135 },
   /**
    * Bytes of one row with its indexes in the tables that are never detached. `leaf`: a reward with its hash in the stored tree. `claim`: a claim with its
    * transaction and one attempt, whose signed bytes are deleted.
    */
   keptBytesPerRow: { final: 262, leaf: 275, claim: 2_030 },
-  /** Bytes of the write-ahead log per score, with its play, activities and sums. */
-  walPerScore: 4_000,
+  /** Bytes of the write-ahead log per score, with its play, batch of activities and sums. */
+  walPerScore: 3_300,
   /** CPU time per score, µs. */
   cpuPerScore: { api: 230, worker: 310, postgresql: 390, redis: 130 },
   /** CPU time per read request, µs: between a board, which Redis answers, and a profile, which needs 600 µs of PostgreSQL. */
@@ -43,7 +43,6 @@ export function needsOf(dailyWallets: number) {
   const reads = dailyWallets * DAY.reads;
   const rows = {
     ledger: scores + dailyWallets * DAY.otherLedgerRows,
-    activities: 2 * scores,
     plays: scores,
     score_plays: scores,
     scores,
@@ -86,7 +85,7 @@ export function needsOf(dailyWallets: number) {
 }
 
 const ROWS: readonly (readonly [name: string, key: keyof ReturnType<typeof needsOf>, unit: string])[] = [
-  ['new rows of the five big tables per day', 'rowsPerDay', ''],
+  ['new rows of the four big tables per day', 'rowsPerDay', ''],
   [`tables and indexes of ${MONTHS} months`, 'tableGb', ' GB'],
   ['ranks and rewards, kept for ever: more each year', 'keptGbPerYear', ' GB'],
   ['write-ahead log per day', 'walGbPerDay', ' GB'],
