@@ -2,12 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { batching } from '#lib/concurrency/batching.ts';
 import { perApp } from '#platform/app.ts';
 import type { UploadDraft } from '#platform/storage/upload-draft.ts';
-import { openThread } from '#platform/threads/worker-thread.ts';
+import { openThread, type Thread } from '#platform/threads/worker-thread.ts';
 import type { MediaInspector } from './inspect-thread.ts';
 import type { MediaType } from './media-type.ts';
 
-/** Maximum time and memory of the inspection of one file. A file that needs more is refused. */
+/**
+ * Maximum time, CPU time and memory of the inspection of one file. A file that needs more is refused. Most files need less than half a second of CPU time with the
+ * start of the thread, but the parser loops for ever if a WebM file contains anything but known elements.
+ */
 const TIMEOUT_MS = 10_000;
+const MAX_CPU_MS = 2_000;
+/** Interval at which the CPU time is read, ms. */
+const LOOK_MS = 250;
 const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
 /** Maximum concurrent inspections of a process. Further files wait. */
 const MAX_CONCURRENT = 2;
@@ -28,11 +34,17 @@ async function inspect({ draft, type }: Inspection): Promise<boolean> {
   try {
     // A thread that exceeds its memory exits, and its call fails.
     const inspected = thread.remote.isVideo(draft.descriptor, draft.bytes, type).catch(() => false);
-    return await Promise.race([inspected, sleep(TIMEOUT_MS, false, { signal: late.signal, ref: false })]);
+    return await Promise.race([inspected, sleep(TIMEOUT_MS, false, { signal: late.signal, ref: false }), loops(thread, late.signal)]);
   } finally {
     late.abort();
     await thread.close();
   }
+}
+
+/** Waits until a thread has used too much CPU time. @returns false */
+async function loops(thread: Pick<Thread<MediaInspector>, 'cpuMs'>, signal: AbortSignal): Promise<false> {
+  while (!signal.aborted && (await thread.cpuMs()) < MAX_CPU_MS) await sleep(LOOK_MS, undefined, { ref: false });
+  return false;
 }
 
 const inspections = perApp(() =>

@@ -13,6 +13,8 @@ type ThreadReply = { id: number; result: unknown } | { id: number; error: Error 
 /** A worker thread that serves an object. Synchronous methods of the object run one after the other. */
 export interface Thread<T> {
   readonly remote: Remote<T>;
+  /** Returns the CPU time that the thread has used, ms; 0 after its end. */
+  cpuMs(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -46,12 +48,21 @@ export function openThread<T extends object>(file: URL, resourceLimits: Resource
       pending.set(id, { resolve, reject });
       worker.postMessage({ id, method, args } satisfies ThreadCall);
     });
-  return { remote: remoteOf(call), close: async () => void (await worker.terminate()) };
+  return {
+    remote: remoteOf(call),
+    // Node.js rejects the call for a thread that has ended.
+    cpuMs: () =>
+      worker.cpuUsage().then(
+        ({ user, system }) => (user + system) / 1_000,
+        () => 0,
+      ),
+    close: async () => void (await worker.terminate()),
+  };
 }
 
 /** Serves an object in the calling thread, for work that takes less time than starting a worker thread. */
 export function withoutThread<T extends object>(object: T): Thread<T> {
-  return { remote: remoteOf(async (method, args) => invoke(object, method, args)), close: async () => {} };
+  return { remote: remoteOf(async (method, args) => invoke(object, method, args)), cpuMs: async () => 0, close: async () => {} };
 }
 
 /** Serves an object inside a worker thread: runs its methods when the main thread calls them. */

@@ -89,6 +89,12 @@ test.each([
   expect(await readRefusal(upload(me, { gameId: GAME, file }))).toBe(`415 file must be a complete ${type} with a video track`);
 });
 
+test('a file that makes the parser loop is refused after its CPU time, not after the longest time of an inspection', async () => {
+  const started = performance.now();
+  expect((await upload(me, { gameId: GAME, file: ebml('webm') })).status).toBe(415);
+  expect(performance.now() - started).toBeLessThan(9_000);
+});
+
 /** Returns an MP4 whose box `stts` (times of the frames) announces four thousand million entries. */
 function tableBomb(): Buffer {
   const file = mp4();
