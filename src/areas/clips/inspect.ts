@@ -8,7 +8,7 @@ import type { MediaType } from './media-type.ts';
 
 /**
  * Maximum time, CPU time and memory of the inspection of one file. A file that needs more is refused. Most files need less than half a second of CPU time with the
- * start of the thread, but the parser loops for ever if a WebM file contains anything but known elements.
+ * start of the thread, but the parser loops for ever on a WebM file with unknown elements at its end.
  */
 const TIMEOUT_MS = 10_000;
 const MAX_CPU_MS = 2_000;
@@ -34,15 +34,15 @@ async function inspect({ draft, type }: Inspection): Promise<boolean> {
   try {
     // A thread that exceeds its memory exits, and its call fails.
     const inspected = thread.remote.isVideo(draft.descriptor, draft.bytes, type).catch(() => false);
-    return await Promise.race([inspected, sleep(TIMEOUT_MS, false, { signal: late.signal, ref: false }), loops(thread, late.signal)]);
+    return await Promise.race([inspected, sleep(TIMEOUT_MS, false, { signal: late.signal, ref: false }), untilLooping(thread, late.signal)]);
   } finally {
     late.abort();
     await thread.close();
   }
 }
 
-/** Waits until a thread has used too much CPU time. @returns false */
-async function loops(thread: Pick<Thread<MediaInspector>, 'cpuMs'>, signal: AbortSignal): Promise<false> {
+/** Waits until a thread has used too much CPU time, so that its parser is probably in a loop. @returns false */
+async function untilLooping(thread: Pick<Thread<MediaInspector>, 'cpuMs'>, signal: AbortSignal): Promise<false> {
   while (!signal.aborted && (await thread.cpuMs()) < MAX_CPU_MS) await sleep(LOOK_MS, undefined, { ref: false });
   return false;
 }

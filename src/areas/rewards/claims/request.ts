@@ -26,7 +26,11 @@ export interface Leaf {
   settling: boolean;
   relayEnded: boolean;
 }
-/** Returns SQL that selects a leaf. @param epoch and `wallet`: SQL expressions */
+/**
+ * Returns SQL that selects the leaf of a wallet.
+ * @param epoch SQL expression
+ * @param wallet SQL expression
+ */
 export const leafOf = (epoch: string, wallet: string): string =>
   `select l.index, l.amount::text, e.state, e.root, e.settle_requested_at is not null as settling,
      e.expires_at is not null and e.expires_at - ${RELAY_MARGIN} <= (select app_now()) as "relayEnded"
