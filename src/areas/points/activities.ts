@@ -1,5 +1,5 @@
 import { columnArrays } from '#platform/db/column-arrays.ts';
-import { statement } from '#platform/db/sql.ts';
+import { dayNumberOf, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 
 export const ACTIVITY_KINDS = [
@@ -51,9 +51,6 @@ export interface Activity {
   battleId?: string | null;
 }
 
-/** SQL: the UTC day number of a time. */
-const dayOf = (at: string) => `floor(extract(epoch from ${at}) / 86400)::int`;
-
 /**
  * SQL: stores a batch of activities for the consumers, and returns its id. The caller stores this id with the causes, which are the plays or scores that the same
  * statement inserts, so these activities need no rows in `activities`. Stores nothing if there are no activities.
@@ -62,7 +59,7 @@ const dayOf = (at: string) => `floor(extract(epoch from ${at}) / 86400)::int`;
  */
 export const insertBatch = (at: string, activities: string): string => `
   insert into activity_batches (id, day, at, size, activities)
-  select nextval('activity_batches_id'), ${dayOf('t.at')}, t.at, json_array_length(${activities}), ${activities} from (select ${at} as at) t
+  select nextval('activity_batches_id'), ${dayNumberOf('t.at')}, t.at, json_array_length(${activities}), ${activities} from (select ${at} as at) t
   where ${activities} is not null returning id`;
 
 /** Returns the JSON of a batch of activities; null if there are none. */
@@ -75,7 +72,7 @@ export const activitiesAsJson = (activities: readonly Activity[]): string | null
 const insertActivities = statement(
   'insert_activities',
   `with batch as materialized (
-     select nextval('activity_batches_id') as id, ${dayOf('c.at')} as day, c.at from (select app_now() as at offset 0) c),
+     select nextval('activity_batches_id') as id, ${dayNumberOf('c.at')} as day, c.at from (select app_now() as at offset 0) c),
    inserted as (
      insert into activities (kind, source_id, wallet, game_id, amount, battle_id, day, at, batch, cause_day)
      select a.kind, a.source_id, a.wallet, a.game_id, a.amount, a.battle_id, b.day, b.at, b.id, cause_day(a.kind, a.source_id)

@@ -22,8 +22,9 @@ import { CarriedGamesTable, CarriedPointsTable, ClosedPartitionsTable, ClosedSum
 import { QuestChecksTable } from './quest-check-entities.ts';
 
 /**
- * A row is an action of a wallet, such as a burn, or a decision about it. The primary key prevents a second activity for the same action. A play has no row here, and
- * a score that was accepted at once has one only if it names a battle: the tables of plays and scores have the same values, and the id of the batch.
+ * A row is an activity: an action of a wallet, such as a burn, or an operator's decision about a wallet. The primary key prevents a second activity for the same
+ * action. Plays have no rows here, and a score that was accepted at once has a row only if it names a battle. The rows of other plays and scores are their own
+ * activities; their column `batch` has the id of the batch.
  */
 export const ActivitiesTable = defineEntity({
   name: 'Activities',

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { columnArrays } from '#platform/db/column-arrays.ts';
-import { instant, statement } from '#platform/db/sql.ts';
+import { dayNumberOf, instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { type BoardStanding, bucketsOf, type Mode, upsertStandings } from './standings.ts';
 
@@ -54,7 +54,7 @@ export const DAY_LOCK = 7_001;
 const lockDay = statement<{ at: string; day: number }>(
   'lock_day',
   `with lock as materialized (select pg_advisory_xact_lock_shared(${DAY_LOCK}))
-   select ${instant('t.at')} as at, floor(extract(epoch from t.at) / 86400)::int as day
+   select ${instant('t.at')} as at, ${dayNumberOf('t.at')} as day
    from lock, lateral (select app_now() as at where lock is not null) t`,
 );
 

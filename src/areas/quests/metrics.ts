@@ -2,7 +2,7 @@ import { acceptedDay } from '#areas/arcade';
 import { type ActivityEvent, DECISIONS, isAction, isVoiding } from '#areas/points';
 import { daysBefore, newId } from '#lib/ids.ts';
 import { columnArrays } from '#platform/db/column-arrays.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { dayNumberOf, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
 
@@ -113,6 +113,7 @@ export interface DayRange {
   readonly last: number;
 }
 
+/** SQL condition: the quest consumer has not processed the batch of a row, which is an activity, a play or a score. */
 const IS_UNCOUNTED = `exists (select from activity_batches where id = batch and (consumed & 2) = 0)`;
 /**
  * Returns SQL that selects the activities of a wallet of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as
@@ -123,11 +124,11 @@ const IS_UNCOUNTED = `exists (select from activity_batches where id = batch and 
 const uncounted = (wallet: string, recent: string) => `
   select kind, coalesce(game_id, '') as subject, amount, day from activities
   where wallet = ${wallet} and kind not in (${DECISIONS}) and day >= (select app_day()) - 1 and ${IS_UNCOUNTED}
-  union all select 'play', game_id, 0, floor(extract(epoch from started_at) / 86400)::int from plays
+  union all select 'play', game_id, 0, ${dayNumberOf('started_at')} from plays
   where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and id > ${recent} and ${IS_UNCOUNTED}
   union all select 'score', game_id, normalized, day from scores
   where wallet = ${wallet} and day >= (select app_day()) - 1 and id > ${recent} and ${IS_UNCOUNTED}`;
-/** Returns an id before those of the plays and scores since yesterday, so that PostgreSQL skips the partitions of earlier months. */
+/** Returns the first UUIDv7 of three days ago. The ids of the plays and scores since yesterday are greater, so PostgreSQL skips the partitions of earlier months. */
 const recentId = () => daysBefore(newId(), 3);
 
 /** SQL that turns a row with seven array elements, one per weekday, into seven rows. */

@@ -49,6 +49,9 @@ export const instant = (at: string): string => `to_char(${at} at time zone 'UTC'
  */
 export const milliseconds = (at: string): string => `floor(date_part('epoch', ${at}) * 1000 + 0.0005)`;
 
+/** Returns the SQL that returns the UTC day number of a timestamp. @param at an SQL expression */
+export const dayNumberOf = (at: string): string => `floor(extract(epoch from ${at}) / 86400)::int`;
+
 /** Runs statements: inside a transaction, or on the connection pool for reads outside a transaction. */
 export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;

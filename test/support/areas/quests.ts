@@ -14,7 +14,7 @@ const otherConsumers: readonly Consumer[] = [
   { name: 'battles', bit: 4, consume: async () => [] },
 ];
 
-// As the arcade does it: a play or score has its activity in a batch, and no row in `activities`.
+// As the arcade does it: a play or score is its own activity, and names its batch. The list of columns continues the clause `returning id`.
 const insertCauses = statement(
   'test_insert_causes',
   `with batch as (${insertBatch('app_now()', '$1::json')} , day, at, activities),

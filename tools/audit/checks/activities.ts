@@ -14,9 +14,9 @@ const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400
 
 /** SQL that selects all activities. The activity of a play or score that has a batch is the play or score itself. */
 const ACTIVITIES = `
-  select kind, source_id, wallet, game_id, amount, day from activities where ${IS_OPEN}
-  union all select 'play', id::text, wallet, game_id, 0, ${dayOf('started_at')} from plays where batch is not null and ${isOpenId('id')}
-  union all select 'score', id::text, wallet, game_id, normalized, day from scores where batch is not null and ${isOpenId('id')}`;
+  select kind, source_id, wallet, game_id, amount, day, batch from activities where ${IS_OPEN}
+  union all select 'play', id::text, wallet, game_id, 0, ${dayOf('started_at')}, batch from plays where batch is not null and ${isOpenId('id')}
+  union all select 'score', id::text, wallet, game_id, normalized, day, batch from scores where batch is not null and ${isOpenId('id')}`;
 /**
  * SQL that selects the activities since last week's Monday that count for quests. Voided scores, and activities that quests failed to process, do not
  * count.
@@ -57,12 +57,6 @@ const VOIDINGS = `
     ${dayOf('decided_at')} as day from scores left join score_restorations x on x.score_id = id where status = 'voided' and ${isOpenId('id')}
   union all select id::text, 'void', wallet, game_id, -normalized, battle_id, ${dayOf('voided_at')} from score_restorations join scores on id = score_id where ${isOpenId('id')}
   union all select id::text, 'restore', wallet, game_id, normalized, battle_id, ${dayOf('restored_at')} from score_restorations join scores on id = score_id where ${isOpenId('id')}`;
-
-/** SQL that selects the activities with the ids of their batches. */
-const BATCHED = `
-  select batch, kind, source_id from activities where ${IS_OPEN}
-  union all select batch, 'play', id::text from plays where batch is not null and ${isOpenId('id')}
-  union all select batch, 'score', id::text from scores where batch is not null and ${isOpenId('id')}`;
 
 /** Checks of activities: their causes (for example scores), their processing by consumers, and their counts per week. */
 export const activityChecks = [
@@ -120,11 +114,11 @@ export const activityChecks = [
     'every batch of activities is consumed within a minute and complete',
     `select format('batch %s of %s activities has been waiting since %s for consumers %s', id, size, at, 7 & ~consumed) as what from activity_batches where at < ${AT} - interval '1 minute'
      union all select format('batch %s has size %s, lists %s activities, and contains %s', b.id, b.size, json_array_length(b.activities), coalesce(a.n, 0))
-     from activity_batches b left join (select batch, count(*) as n from (${BATCHED}) r where batch in (select id from activity_batches) group by 1) a on a.batch = b.id
+     from activity_batches b left join (select batch, count(*) as n from (${ACTIVITIES}) r where batch in (select id from activity_batches) group by 1) a on a.batch = b.id
      where b.size <> json_array_length(b.activities) or b.size is distinct from a.n
      union all select format('batch %s lists %s %s, but does not contain it', b.id, e.value->>0, e.value->>1)
      from activity_batches b, json_array_elements(b.activities) e
-     where not exists (select from (${BATCHED}) a where a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
+     where not exists (select from (${ACTIVITIES}) a where a.source_id = e.value->>1 and a.kind = e.value->>0 and a.batch = b.id)`,
   ),
   databaseCheck(
     'activity-failures',

@@ -1,18 +1,17 @@
 import { newId } from '#lib/ids.ts';
-import { type Queryable, statement } from '#platform/db/sql.ts';
+import { dayNumberOf, type Queryable, statement } from '#platform/db/sql.ts';
 
-const dayOf = (instant: string) => `floor(extract(epoch from ${instant}) / 86400)::int`;
 const selectPlayed = statement<{ index: number }>(
   'wallets_that_played',
   // Filters by `day` in addition to `at`, because the indexes of these tables contain `day` but not `at`. $4 is a new id: the ids of scores follow the present
-  // time within a day, so PostgreSQL skips the partitions of the months before the window. Scores without a batch have the time of their activity.
+  // time within a day, so PostgreSQL skips the partitions of the months before the window. A score without a batch counts at the time of its activity.
   `select k.n::int - 1 as index from unnest($1::text[], $2::timestamptz[], $3::timestamptz[]) with ordinality as k(wallet, since, until, n), lateral (
      select from plays p where p.wallet = k.wallet and p.started_at >= k.since and p.started_at < k.until
      union all select from scores s
-     where s.wallet = k.wallet and s.day between ${dayOf('k.since')} and ${dayOf('k.until')} and s.at >= k.since and s.at < k.until and s.batch is not null
+     where s.wallet = k.wallet and s.day between ${dayNumberOf('k.since')} and ${dayNumberOf('k.until')} and s.at >= k.since and s.at < k.until and s.batch is not null
        and s.id > days_before($4::uuid, greatest(extract(day from (select app_now()) - k.since)::int, 0) + 2)
      union all select from activities a
-     where a.wallet = k.wallet and a.kind in ('play', 'score') and a.day between ${dayOf('k.since')} and ${dayOf('k.until')}
+     where a.wallet = k.wallet and a.kind in ('play', 'score') and a.day between ${dayNumberOf('k.since')} and ${dayNumberOf('k.until')}
        and a.at >= k.since and a.at < k.until limit 1) a`,
 );
 

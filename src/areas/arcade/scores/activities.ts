@@ -3,6 +3,7 @@ import type { Submission } from '#jobs/scores.ts';
 import type { App } from '#platform/app.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
+import type { ScoreStatus } from './schemas.ts';
 
 /** The HTTP error for a score that cannot count for the battle that it names. */
 export interface BattleRefusal {
@@ -51,9 +52,18 @@ const activityOf = (kind: ScoreChange, { id, wallet, gameId, normalized, battleI
   amount: kind === 'score' || kind === 'restore' ? normalized : -normalized,
 });
 
-/** Returns the activities of new scores that name no battle, as the statement that inserts the scores stores them. */
-export const batchOfScores = (accepted: readonly ScoreActivity[]): string | null =>
-  activitiesAsJson(accepted.filter(({ battleId }) => battleId === null).map((score) => activityOf('score', score)));
+/**
+ * Returns whether a new score is its own activity, so that no row of `activities` repeats it. The activity of a score of a battle has a row, because it needs a time
+ * after the battle's lock.
+ */
+const isOwnActivity = ({ status, battleId }: { readonly status: ScoreStatus; readonly battleId: string | null }): boolean =>
+  status === 'accepted' && battleId === null;
+/** SQL: the same condition for the columns of a score. */
+export const IS_OWN_ACTIVITY = `status = 'accepted' and battle_id is null`;
+
+/** Returns the batch of the new scores that are their own activities, for the statement that inserts the scores. */
+export const batchOfScores = (scores: readonly (ScoreActivity & { readonly status: ScoreStatus })[]): string | null =>
+  activitiesAsJson(scores.filter(isOwnActivity).map((score) => activityOf('score', score)));
 
 /**
  * Appends the activities of accepted, voided or restored scores. Takes the shared lock of each battle that the scores name before PostgreSQL sets the time of

@@ -6,6 +6,7 @@ import { columnArrays } from '#platform/db/column-arrays.ts';
 import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { endOfPlay } from '../plays/end-of-play.ts';
+import { batchOfScores, IS_OWN_ACTIVITY } from './activities.ts';
 import { type Award, presentPoints } from './award.ts';
 import type { Play } from './evaluate.ts';
 import type { ScoreReceipt, ScoreStatus } from './schemas.ts';
@@ -129,7 +130,7 @@ const insertScores = statement(
                          personal_best, status, reasons, mode, duration_ms, battle_id, day, at, batch)
      select id, wallet, game_id, game_version, play_id, idempotency_key, decode(body_hash, 'hex'), score, normalized, points, no_points_reason,
             personal_best, status, case when reasons is null then '{}' else array(select jsonb_array_elements_text(reasons)) end, mode, duration_ms, battle_id, $1::int, $2::timestamptz,
-            case when status = 'accepted' and battle_id is null then (select id from batch) end
+            case when ${IS_OWN_ACTIVITY} then (select id from batch) end
      from unnest($4::uuid[], $5::text[], $6::text[], $7::int[], $8::uuid[], $9::text[], $10::text[], $11::int8[], $12::int[], $13::int[], $14::text[],
                  $15::bool[], $16::text[], $17::jsonb[], $18::text[], $19::int[], $20::uuid[])
        as s(id, wallet, game_id, game_version, play_id, idempotency_key, body_hash, score, normalized, points, no_points_reason,
@@ -177,14 +178,8 @@ export interface UncountedPlays {
 
 /**
  * Inserts new scores, and adds the accepted scores in regular mode and the uncounted plays to the game counters.
- * @param batch the activities of the accepted scores that name no battle, from `batchOfScores`
  */
-export async function insertNewScores(
-  tx: Tx,
-  open: OpenDay,
-  rows: readonly ScoreRow[],
-  { batch, uncounted }: { batch: string | null; uncounted: UncountedPlays },
-): Promise<void> {
+export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[], uncounted: UncountedPlays): Promise<void> {
   if (rows.length === 0) return;
   await tx.query(insertScores, [
     open.day,
@@ -194,6 +189,6 @@ export async function insertNewScores(
     uncounted.games,
     uncounted.players.map(({ gameId }) => gameId),
     uncounted.players.map(({ wallet }) => wallet),
-    batch,
+    batchOfScores(rows),
   ]);
 }

@@ -22,7 +22,7 @@ import { earnsRewards, type Game } from '../games/definition.ts';
 import type { HeartbeatVerdict } from '../plays/evaluate-heartbeats.ts';
 import type { ReplayEvidence } from '../replays/evidence.ts';
 import { countReplayRefusals, type NewReplay, type RefusedReplay, storeReplays } from '../replays/store.ts';
-import { appendScoreActivities, type BattleRefusal, batchOfScores } from './activities.ts';
+import { appendScoreActivities, type BattleRefusal } from './activities.ts';
 import { awardPoints, leftToday } from './award.ts';
 import { evaluateSubmission, type Play } from './evaluate.ts';
 import { countOverlap, reviewScore } from './review.ts';
@@ -222,7 +222,7 @@ export class ScoreBatch {
     const paid = accepted.filter((row) => row.points > 0);
     this.#report(tx, accepted);
     return Promise.all([
-      insertNewScores(tx, this.#open, this.newRows, { batch: batchOfScores(accepted), uncounted: this.#uncounted }),
+      insertNewScores(tx, this.#open, this.newRows, this.#uncounted),
       saveEarnings(
         tx,
         [...new Set(this.newRows.map((row) => row.wallet))].flatMap((wallet) => this.#players.get(wallet) ?? []),
@@ -237,6 +237,7 @@ export class ScoreBatch {
       appendScoreActivities(
         tx,
         'score',
+        // The others are their own activities: see `insertNewScores`.
         accepted.filter(({ battleId }) => battleId !== null),
       ),
       storeReplays(tx, this.#replays(), this.#open.at),

@@ -7,9 +7,9 @@ import { run } from '#platform/db/query-builder.ts';
 import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { runAgainAfterConflict } from '#platform/db/turns.ts';
-import { pendingOf, retry, submit } from '#platform/solana/submission/index.ts';
+import { pendingOf, retry } from '#platform/solana/submission/index.ts';
 import { refuseParked } from './parking.ts';
-import { CLAIM, type ClaimRow, insertClaim, lockClaimOfWallet, requeueClaim } from './rows.ts';
+import { CLAIM, type ClaimRow, insertClaims, lockClaimOfWallet, requeueClaim } from './rows.ts';
 
 /** Maximum claims of a wallet that wait to be signed or are in flight. */
 export const MAX_PENDING = 100;
@@ -79,8 +79,7 @@ export async function requestClaim(tx: Tx, wallet: string, { epoch, proof }: Cla
   }
   const id = newId();
   // The insert fails if another process has inserted the claim since the look-up above.
-  await tx.query(insertClaim, [id, epoch, leaf.index, wallet, leaf.amount, nodes]).catch(runAgainAfterConflict);
-  await submit(tx, CLAIM, [id], { caller: wallet });
+  await insertClaims(tx, [{ id, epoch, index: leaf.index, wallet, amount: leaf.amount, proof: nodes }]).catch(runAgainAfterConflict);
   return id;
 }
 

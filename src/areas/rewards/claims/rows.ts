@@ -1,5 +1,8 @@
 import { sql } from 'kysely';
+import { columnArrays } from '#platform/db/column-arrays.ts';
 import { instant, type Queryable, statement } from '#platform/db/sql.ts';
+import type { Tx } from '#platform/db/transaction.ts';
+import { submitAll } from '#platform/solana/submission/index.ts';
 import { build } from '../query-builder.ts';
 
 /**
@@ -55,11 +58,37 @@ export async function listOwnClaims(db: Queryable, wallet: string, limit: number
   return { claims: rows.flatMap(({ total: _total, ...row }) => (row.id === null ? [] : [row])), total: rows[0]?.total ?? 0 };
 }
 
-/** Inserts a claim. Fails with a unique violation when the leaf has a claim already. */
-export const insertClaim = statement<never>(
-  'insert_claim',
-  `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof) values ($1, $2, $3, $4, $5::numeric, 'queued', $4, $6::bytea)`,
+/** A claim to insert. `amount`: base units as text. `proof`: the sibling hashes from the leaf to the root, 32 bytes each. */
+export interface NewClaim extends Pick<ClaimRow, 'id' | 'epoch' | 'index' | 'wallet' | 'amount'> {
+  readonly proof: Buffer;
+}
+
+// Inserts in the order of the key, so that two transactions that insert the same claims do not deadlock.
+const insertRows = statement<never>(
+  'insert_claims',
+  `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof)
+   select id, epoch, index, wallet, amount, 'queued', wallet, proof
+   from unnest($1::uuid[], $2::int[], $3::int[], $4::text[], $5::numeric[], $6::bytea[]) as c(id, epoch, index, wallet, amount, proof) order by epoch, index`,
 );
+const claimColumns = columnArrays<NewClaim>(
+  (c) => c.id,
+  (c) => c.epoch,
+  (c) => c.index,
+  (c) => c.wallet,
+  (c) => c.amount,
+  (c) => c.proof,
+);
+
+/** Inserts and submits claims, in one round trip. Fails with a unique violation when a leaf has a claim already. */
+export const insertClaims = (tx: Tx, claims: readonly NewClaim[]): Promise<unknown> =>
+  Promise.all([
+    tx.query(insertRows, claimColumns(claims)),
+    submitAll(
+      tx,
+      CLAIM,
+      claims.map(({ id, wallet }) => ({ subject: id, caller: wallet })),
+    ),
+  ]);
 
 /** Builds the update that returns a failed claim to the state `queued`. */
 export const requeueClaim = (id: string, proof: Buffer) =>

@@ -5,9 +5,8 @@ import { statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { isConflict } from '#platform/db/turns.ts';
 import { isUnavailable } from '#platform/http/errors.ts';
-import { submitAll } from '#platform/solana/submission/index.ts';
 import { type ClaimRequest, closedReason, type Leaf, leafOf, MAX_PENDING, provesLeaf } from './request.ts';
-import { CLAIM } from './rows.ts';
+import { insertClaims } from './rows.ts';
 
 /** Time for which the requests of new claims are collected, ms. A claim is final after 13 s. */
 const COLLECT_MS = 50;
@@ -19,32 +18,23 @@ const selectUnclaimed = statement<Leaf & { n: number; pending: number }>(
    where not exists (select from claims c where c.epoch = k.epoch and c.index = l.index)`,
 );
 
-// Inserts in the order of the key, so that two processes that insert the same claims do not deadlock.
-const insertClaims = statement<never>(
-  'insert_claims',
-  `insert into claims (id, epoch, index, wallet, amount, state, requested_by, proof)
-   select id, epoch, index, wallet, amount, 'queued', wallet, proof
-   from unnest($1::uuid[], $2::int[], $3::int[], $4::text[], $5::numeric[], $6::bytea[]) as c(id, epoch, index, wallet, amount, proof) order by epoch, index`,
-);
-
-/** A request of a wallet, without an earlier claim of its leaf. */
-interface NewClaim extends ClaimRequest {
+interface WalletRequest extends ClaimRequest {
   readonly wallet: string;
 }
 
-const collected = perApp((app) => gather((requests: readonly [NewClaim, ...NewClaim[]]) => createOrLeave(app, requests), COLLECT_MS));
+const collected = perApp((app) => gather((requests: readonly [WalletRequest, ...WalletRequest[]]) => createOrLeave(app, requests), COLLECT_MS));
 
 /**
  * Creates and submits the claim of a wallet's leaf, in one transaction with the claims that other requests to this process ask for at the same time.
  * Precondition: the process serves one request of a wallet at a time.
  * @returns the id of the claim; null if the claim needs a transaction of its own: `requestClaim` then finds the earlier claim of the leaf, or the reason of the refusal
  */
-export async function createWithOthers(app: App, request: NewClaim): Promise<string | null> {
+export async function createWithOthers(app: App, request: WalletRequest): Promise<string | null> {
   return (await app.state(collected)('all', request)).get(request) ?? null;
 }
 
 /** Creates the claims of requests. Creates none if a claim conflicts, for example because another process has inserted it; then each gets a transaction of its own. */
-async function createOrLeave(app: App, requests: readonly NewClaim[]): Promise<ReadonlyMap<NewClaim, string>> {
+async function createOrLeave(app: App, requests: readonly WalletRequest[]): Promise<ReadonlyMap<WalletRequest, string>> {
   try {
     return await app.tx((tx) => createClaims(tx, requests), { readsFirst: true });
   } catch (error) {
@@ -54,30 +44,16 @@ async function createOrLeave(app: App, requests: readonly NewClaim[]): Promise<R
   }
 }
 
-async function createClaims(tx: Tx, requests: readonly NewClaim[]): Promise<ReadonlyMap<NewClaim, string>> {
+async function createClaims(tx: Tx, requests: readonly WalletRequest[]): Promise<ReadonlyMap<WalletRequest, string>> {
   const leaves = await tx.query(selectUnclaimed, [requests.map(({ epoch }) => epoch), requests.map(({ wallet }) => wallet)]);
   const created = leaves.flatMap(({ n, pending, ...leaf }) => {
     const request = requests[n];
     const isClaimable = request && pending < MAX_PENDING && closedReason(request.epoch, leaf) === null && provesLeaf(request.wallet, request, leaf);
-    return isClaimable ? [{ id: newId(), request, leaf }] : [];
+    if (!isClaimable) return [];
+    const { epoch, wallet, proof } = request;
+    return [{ request, claim: { id: newId(), epoch, index: leaf.index, wallet, amount: leaf.amount, proof: Buffer.concat([...proof]) } }];
   });
-  if (created.length > 0) await tx.last(() => insertAll(tx, created));
-  return new Map(created.map(({ id, request }) => [request, id]));
+  const claims = created.map(({ claim }) => claim);
+  if (claims.length > 0) await tx.last(() => insertClaims(tx, claims));
+  return new Map(created.map(({ request, claim }) => [request, claim.id]));
 }
-
-const insertAll = (tx: Tx, created: readonly { readonly id: string; readonly request: NewClaim; readonly leaf: Leaf }[]) =>
-  Promise.all([
-    tx.query(insertClaims, [
-      created.map(({ id }) => id),
-      created.map(({ request }) => request.epoch),
-      created.map(({ leaf }) => leaf.index),
-      created.map(({ request }) => request.wallet),
-      created.map(({ leaf }) => leaf.amount),
-      created.map(({ request }) => Buffer.concat([...request.proof])),
-    ]),
-    submitAll(
-      tx,
-      CLAIM,
-      created.map(({ id, request }) => ({ subject: id, caller: request.wallet })),
-    ),
-  ]);

@@ -21,8 +21,8 @@ const RECENT_SLOTS = 140;
 /** Number of slots after the slot of a transaction before which the transaction cannot be finalized (`MAX_LOCKOUT_HISTORY` of Agave). */
 const FINALITY_SLOTS = 31;
 /**
- * While other attempts are pending, every eighth poll also reads the confirmed attempts that cannot be finalized yet. So the service notices a fork that dropped
- * such an attempt within 3.2 s, if it polls every 400 ms.
+ * While other attempts are pending, every eighth poll also reads the confirmed attempts that cannot be finalized yet. With a poll
+ * every 400 ms, the service notices within 3.2 s that a fork has dropped such an attempt.
  */
 const POLLS_PER_FORK_CHECK = 8;
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { CLAIM, insertClaim } from '#areas/rewards/claims/rows.ts';
+import { insertClaims } from '#areas/rewards/claims/rows.ts';
 import { ClaimReceipt } from '#areas/rewards/claims/schemas.ts';
 import { getClaim, getOwnClaims, postClaim } from '#areas/rewards/routes/claims.ts';
 import { ClaimableView } from '#areas/rewards/schemas.ts';
 import { newId } from '#lib/ids.ts';
 import { statement } from '#platform/db/sql.ts';
-import { pause, resume, submit } from '#platform/solana/submission/index.ts';
+import { pause, resume } from '#platform/solana/submission/index.ts';
 import { clientOf } from '#test/support/http/client.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { holdTransaction, untilBlocked } from '#test/support/locks.ts';
@@ -154,10 +154,8 @@ test('fifty concurrent requests create one claim and one transaction', async () 
 test('a request whose claim another process inserts at the same time returns that claim', async () => {
   const epoch = await openEpoch(t, 109, [[player.wallet, 13n], ...others(3)]);
   const id = newId();
-  const commit = await holdTransaction(t.app, async (tx) => {
-    await tx.query(insertClaim, [id, 109, 0, player.wallet, '13', Buffer.from(leafOf(epoch, player.wallet).proof.join(''), 'hex')]);
-    await submit(tx, CLAIM, [id], { caller: player.wallet });
-  });
+  const proof = Buffer.from(leafOf(epoch, player.wallet).proof.join(''), 'hex');
+  const commit = await holdTransaction(t.app, (tx) => insertClaims(tx, [{ id, epoch: 109, index: 0, wallet: player.wallet, amount: '13', proof }]));
   const answer = requestClaim(player, epoch);
   await untilBlocked(t.app, answer);
   await commit();
