@@ -43,6 +43,12 @@ const WORKER_OPTIONS: Record<QueueName, Pick<WorkerOptions, 'concurrency' | 'loc
  */
 const BULL_WORKERS: Partial<Record<QueueName, number>> = { scores: 8 };
 
+/**
+ * Time that an idle BullMQ worker waits for a job before it looks into the queue, s. A new job ends the wait. A longer time costs an idle process less CPU time. BullMQ
+ * also replaces a connection that has hung for this time and a moment.
+ */
+const DRAIN_DELAY_S = 10;
+
 /** A handler without its payload type. */
 type AnyHandler = (app: App, payload: unknown, progress?: Progress) => Promise<unknown>;
 const byName = new Map<string, { job: Job; handle: AnyHandler }>(
@@ -106,7 +112,8 @@ function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Pro
   // BullMQ opens a further connection per worker for its blocking command.
   const connection = app.connect();
   return Array.from({ length: BULL_WORKERS[name] ?? 1 }, (_, i) => {
-    const options = { connection, prefix: queuePrefix(app.config.redis.prefix, name), ...WORKER_OPTIONS[name] };
+    const prefix = queuePrefix(app.config.redis.prefix, name);
+    const options = { connection, prefix, drainDelay: DRAIN_DELAY_S, ...WORKER_OPTIONS[name] };
     const worker = new Worker(name, handle, { ...options, skipStalledCheck: i > 0 });
     worker.on('error', (err) => app.log.warn({ err, queue: name }, 'the queue is unreachable; BullMQ retries'));
     worker.on('failed', (bullJob, err) => reportFailure(app, name, bullJob, err));

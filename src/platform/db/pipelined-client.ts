@@ -2,16 +2,12 @@ import pg from 'pg';
 import { PreparedQuery, type PreparedStatement, type RowShape } from './prepared-query.ts';
 import { findPrimary, findStandby, KnownServer } from './servers.ts';
 
-/**
- * The query that begins a transaction whose first statements only read or lock. `PipelinedClient` sends it together with these statements, which saves a
- * round trip. If the query failed, unnamed statements that were sent with it would run outside a transaction, so they must not write.
- */
-export const BEGIN_WITH_READS = 'start transaction isolation level read committed';
-
 /** A pg client that runs several statements in one round trip, together with the beginning or the commit of their transaction. */
 export class PipelinedClient extends pg.Client {
-  /** Whether the transaction begins with the next query. */
+  /** Whether the transaction begins with the next statement. */
   #beginsNext = false;
+  /** The beginning of a transaction on its own, while it is in flight; other statements wait for it. */
+  #beginning: Promise<unknown> | null = null;
   /** Error of a transaction that could not begin; the connection is closed then. */
   #beginFailure: unknown = null;
   /** The outcome of the commit that was sent with the last statements; null when none was sent. */
@@ -44,16 +40,25 @@ export class PipelinedClient extends pg.Client {
   }
 
   /**
+   * Begins a transaction with its next statement. A named statement shares the round trip of the beginning, because PostgreSQL skips the statement if the
+   * transaction cannot begin. Another statement waits until the transaction has begun, because otherwise it could run outside a transaction.
+   */
+  beginWithNext(): void {
+    this.#beginsNext = true;
+  }
+
+  /**
    * Runs a named statement. The statements of one tick of the event loop are a group, which is sent with one system call and one Sync. Precondition: a
    * transaction is open, or begins with this statement.
    */
   async run<Row>(statement: PreparedStatement): Promise<Row[]> {
     if (this.#committing !== null) throw new Error('the transaction is committed, it runs no further statement');
+    if (this.#beginning !== null) await this.#beginning;
     if (this.#latest === null) this.#openGroup();
     if (this.#beginsNext) {
       this.#beginsNext = false;
       // Without a transaction no further statement may run, so the connection is closed.
-      this.#send({ name: 'begin', text: BEGIN_WITH_READS, values: [] }).catch((error: unknown) => {
+      this.#send({ name: 'begin', text: 'begin', values: [] }).catch((error: unknown) => {
         this.#beginFailure = error;
         this.connection.stream.destroy();
       });
@@ -114,6 +119,15 @@ export class PipelinedClient extends pg.Client {
     this.connection.sync();
   }
 
+  #beginAlone(): void {
+    this.#beginsNext = false;
+    this.#beginning = super.query('begin').finally(() => {
+      this.#beginning = null;
+    });
+    // Without a transaction no further statement may run, so the connection is closed.
+    this.#beginning.catch(() => void this.connection.stream.destroy());
+  }
+
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads `query` a dozen ways; this method forwards all of them.
   override query(...args: any[]): any {
     const [text] = args;
@@ -124,21 +138,14 @@ export class PipelinedClient extends pg.Client {
       if (text !== 'rollback') return Promise.reject(new Error('the transaction is committed, it runs no further query'));
       this.#committing = null;
     }
-    if (text === BEGIN_WITH_READS) {
-      this.#beginsNext = true;
-      return Promise.resolve({ command: 'START', rowCount: null, rows: [] });
-    }
     // A transaction without statements sends nothing.
     if (this.#beginsNext && (text === 'commit' || text === 'rollback')) {
       this.#beginsNext = false;
       return Promise.resolve({ command: text.toUpperCase(), rowCount: null, rows: [] });
     }
+    if (this.#beginsNext) this.#beginAlone();
+    if (this.#beginning !== null) return this.#beginning.then(() => this.query(...args));
     this.#closeGroup();
-    if (this.#beginsNext) {
-      this.#beginsNext = false;
-      // Without a transaction no further statement may run, so the connection is closed.
-      super.query(BEGIN_WITH_READS).catch(() => void this.connection.stream.destroy());
-    }
     // biome-ignore lint/suspicious/noExplicitAny: the arguments are forwarded unchanged to an overloaded method.
     const result = (super.query as (...all: any[]) => any).apply(this, args);
     // The server is still busy with the query, so the connection is of no use. A commit that waits for a standby ends in no other way.

@@ -36,15 +36,7 @@ export interface Tx extends Queryable {
   emitAll<Payload extends z.ZodType>(event: EventType<Payload>, payloads: readonly z.input<Payload>[], wallets?: readonly string[]): void;
 }
 
-export interface TransactionOptions {
-  /**
-   * Whether the statements that `work` starts first, before its first `await`, only read or lock. They then share a round trip with the beginning of the
-   * transaction.
-   */
-  readonly readsFirst?: boolean;
-}
-
-export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>, options?: TransactionOptions) => Promise<T>;
+export type RunTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 const insertOutbox = statement('insert_outbox', 'insert into outbox (type, wallet, payload) values ($1, $2, $3)');
 const insertOutboxAll = statement(
@@ -59,7 +51,7 @@ const insertOutboxAll = statement(
  */
 export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePublisher: () => Promise<unknown>): RunTransaction {
   const db = pooled(() => orm.em.getConnection().getNativeClient());
-  return async (work, { readsFirst = false } = {}) => {
+  return async (work) => {
     const jobs: { job: Job; payload: unknown }[] = [];
     let emitted = false;
     const inside = async (connection: Connection) => {
@@ -98,7 +90,7 @@ export function transactions(orm: MikroORM, queues: Queues, log: Logger, wakePub
       await Promise.all(written);
       return value;
     };
-    const run = () => runInTransaction(orm, inside, readsFirst);
+    const run = () => runInTransaction(orm, inside);
     const result = await observeTransaction(() => traceTransaction(run)).catch(async (error: unknown) => {
       throw await explainMissingMonth(db, log, error);
     });

@@ -23,7 +23,7 @@ export async function publishTick(app: App, batched: BatchedEvents = app.events.
   }
   if (!unnumbered && tail.publication === publication) return null;
   if (waitMs > 0) return waitMs;
-  const tick = await app.tx((tx) => takeTick(tx, tail.publication), { readsFirst: true });
+  const tick = await app.tx((tx) => takeTick(tx, tail.publication));
   // Another publisher runs the tick. The jitter prevents both publishers from trying again at the same moment.
   if (tick === null) return TICK_MS * (1 + Math.random());
   const takenAt = performance.now();

@@ -4,7 +4,7 @@ import type Koa from 'koa';
 import type { z } from 'zod';
 import type { Scope } from '#config';
 import type { App } from '#platform/app.ts';
-import type { TransactionOptions, Tx } from '#platform/db/transaction.ts';
+import type { Tx } from '#platform/db/transaction.ts';
 import type { WebhookSource } from '#platform/webhooks/config.ts';
 import type { Delivery } from '#platform/webhooks/inbox.ts';
 import type { CachedBody } from './cached-body.ts';
@@ -144,9 +144,8 @@ export interface Call<A extends Auth, Params, Query, Body> {
    * Runs `work` in a transaction and stores its reply under the caller's `Idempotency-Key` for 24 h. A repeated request gets the same reply; a
    * request with the same key and another body gets a 409. Without the header, `work` runs in a plain transaction. In a webhook route, `work` runs in
    * the transaction that stores the delivery, so its jobs are enqueued after the delivery is committed.
-   * @param options options of the plain transaction
    */
-  once<R extends Reply>(work: (tx: Tx) => Promise<R>, options?: TransactionOptions): Promise<R>;
+  once<R extends Reply>(work: (tx: Tx) => Promise<R>): Promise<R>;
 }
 
 /**

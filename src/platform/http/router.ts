@@ -170,8 +170,8 @@ async function respond(app: App, endpoint: Endpoint, ctx: Koa.Context, rawParams
     delivery: (delivered?.delivery ?? null) as never,
     ctx,
     idempotencyKey: key,
-    once: async (work, options) => {
-      if (key === null) return await app.tx(work, options);
+    once: async (work) => {
+      if (key === null) return await app.tx(work);
       const owner = caller.admin === null ? ['wallet', caller.wallet ?? ''] : ['admin', caller.admin];
       return (await runOnce(app, [...owner, route.method, ctx.path, key], [query, body], work)) as Awaited<ReturnType<typeof work>>;
     },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { BEGIN_WITH_READS, PipelinedClient } from '#platform/db/pipelined-client.ts';
+import { PipelinedClient } from '#platform/db/pipelined-client.ts';
 import type { SentValue } from '#platform/db/prepared-query.ts';
 import { statement } from '#platform/db/sql.ts';
 import { asOwner } from '#test/support/database.ts';
@@ -16,29 +16,33 @@ const write = statement('test_write_setting', `insert into settings (name, versi
 const count = statement<{ n: number }>('test_count_settings', 'select count(*)::int as n from settings where name = $1');
 const countOf = async (name: string) => (await kit.app.db.query(count, [name]))[0]?.n;
 
-test('a transaction that begins with reads is one transaction, and commits', async () => {
-  const times = await kit.app.tx(
-    async (tx) => {
-      const first = await Promise.all([tx.query(time), tx.query(time)]);
-      await tx.query(write, ['committed']);
-      return [...first, await tx.query(time)].map(([row]) => row?.at);
-    },
-    { readsFirst: true },
-  );
+test('a transaction begins with its first statements, is one transaction, and commits', async () => {
+  const times = await kit.app.tx(async (tx) => {
+    const first = await Promise.all([tx.query(time), tx.query(time)]);
+    await tx.query(write, ['committed']);
+    return [...first, await tx.query(time)].map(([row]) => row?.at);
+  });
   // PostgreSQL's now() is the time at which the transaction began.
   expect(new Set(times).size).toBe(1);
   expect(await countOf('committed')).toBe(1);
 });
 
-test('a transaction that begins with reads is rolled back when its work fails', async () => {
-  const failing = kit.app.tx(
-    async (tx) => {
-      await tx.query(time);
-      await tx.query(write, ['rolled-back']);
-      throw new Error('no');
-    },
-    { readsFirst: true },
-  );
+test('a transaction that begins with unnamed statements and statements of entities is one transaction, and commits', async () => {
+  const { text } = time;
+  const times = await kit.app.tx(async (tx) => {
+    const own = [tx.query<{ at: string }>({ text }), tx.em.execute<{ at: string }[]>(text), tx.query(time)];
+    await tx.query(write, ['mixed']);
+    return (await Promise.all(own)).map(([row]) => row?.at);
+  });
+  expect([times.length, new Set(times).size]).toEqual([3, 1]);
+  expect(await countOf('mixed')).toBe(1);
+});
+
+test('a transaction is rolled back when its work fails', async () => {
+  const failing = kit.app.tx(async (tx) => {
+    await tx.query(write, ['rolled-back']);
+    throw new Error('no');
+  });
   await expect(failing).rejects.toThrow('no');
   expect(await countOf('rolled-back')).toBe(0);
 });
@@ -55,7 +59,7 @@ test('the last statements of a transaction commit it: they and the commit are on
 });
 
 test('when one of the last statements fails, none is committed, and the connection stays usable', async () => {
-  const failing = kit.app.tx((tx) => tx.last(() => Promise.all([tx.query(write, ['last-3']), tx.query(write, ['last-3'])])), { readsFirst: true });
+  const failing = kit.app.tx((tx) => tx.last(() => Promise.all([tx.query(write, ['last-3']), tx.query(write, ['last-3'])])));
   await expect(failing).rejects.toMatchObject({ code: '23505' });
   expect(await countOf('last-3')).toBe(0);
   for (const _connection of [1, 2]) await kit.app.tx((tx) => tx.query(time));
@@ -94,8 +98,8 @@ test('without last statements, the transaction commits as usual', async () => {
 });
 
 test('a transaction without statements leaves the connection usable', async () => {
-  expect(await kit.app.tx(async () => 7, { readsFirst: true })).toBe(7);
-  await expect(kit.app.tx(() => Promise.reject(new Error('no')), { readsFirst: true })).rejects.toThrow('no');
+  expect(await kit.app.tx(async () => 7)).toBe(7);
+  await expect(kit.app.tx(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   // The pool has two connections, so these writes use all of them.
   await Promise.all(['after-1', 'after-2'].map((name) => kit.app.tx((tx) => tx.query(write, [name]))));
   expect([await countOf('after-1'), await countOf('after-2')]).toEqual([1, 1]);
@@ -109,8 +113,9 @@ test('a transaction that cannot begin fails, and its connection is closed', asyn
   await expect(client.query('select 1/0')).rejects.toThrow('division by zero');
   // PostgreSQL rejects every query of a failed transaction until the rollback, and so also the next beginning.
   const closed = new Promise((resolve) => client.once('end', resolve));
-  await client.query(BEGIN_WITH_READS);
-  await expect(client.query('select 1')).rejects.toThrow();
+  client.beginWithNext();
+  const outcomes = await Promise.allSettled([client.query('select 1'), client.query('select 2'), run(client, 'third', 'select 3')]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   await closed;
   await expect(client.query('commit')).rejects.toThrow();
 });
@@ -118,11 +123,11 @@ test('a transaction that cannot begin fails, and its connection is closed', asyn
 test('when a transaction cannot begin, its first statement gets the error of the beginning, which says why', async () => {
   const client = await connect();
   await client.query('commit');
-  await client.query(BEGIN_WITH_READS);
+  client.beginWithNext();
   await run(client, 'test_first', 'select 1');
   // Without its prepared statement the next transaction cannot begin.
   await client.query('commit; deallocate begin');
-  await client.query(BEGIN_WITH_READS);
+  client.beginWithNext();
   await expect(run(client, 'test_first', 'select 1')).rejects.toMatchObject({ code: '26000' });
 });
 

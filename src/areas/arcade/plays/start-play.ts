@@ -29,7 +29,7 @@ const starter = perApp((app) =>
 
 async function startBatch(app: App, batch: readonly PendingPlay[]): Promise<void> {
   try {
-    const outcomes = await app.tx((tx) => startPlays(tx, batch, tx.last), { readsFirst: true });
+    const outcomes = await app.tx((tx) => startPlays(tx, batch, tx.last));
     for (const [i, pending] of batch.entries()) pending.outcome = outcomes[i] ?? null;
   } catch (error) {
     if (batch.length === 1 || isUnavailable(error)) throw error;

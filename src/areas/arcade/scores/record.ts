@@ -64,7 +64,7 @@ export function recordBatch(
     const changed = await batch.write(tx);
     return { day: open.day, recorded, standings: [...changed, ...unchanged] };
   };
-  return app.tx(work, { readsFirst: true });
+  return app.tx(work);
 }
 
 /** Normalizes the scores of the submissions to known games; a score out of range becomes the nearest end of the scale. */

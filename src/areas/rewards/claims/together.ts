@@ -36,7 +36,7 @@ export async function createWithOthers(app: App, request: WalletRequest): Promis
 /** Creates the claims of requests. Creates none if a claim conflicts, for example because another process has inserted it; then each gets a transaction of its own. */
 async function createOrLeave(app: App, requests: readonly WalletRequest[]): Promise<ReadonlyMap<WalletRequest, string>> {
   try {
-    return await app.tx((tx) => createClaims(tx, requests), { readsFirst: true });
+    return await app.tx((tx) => createClaims(tx, requests));
   } catch (error) {
     if (isUnavailable(error)) throw error;
     if (!isConflict(error)) app.log.error({ err: error }, 'a batch of claims failed; each claim is requested in a transaction of its own');

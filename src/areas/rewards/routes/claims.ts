@@ -37,7 +37,7 @@ export const postClaim = route({
       // With an idempotency key, the transaction of the claim also stores the reply.
       const created = idempotencyKey === null ? await createWithOthers(app, { wallet, ...request }) : null;
       if (created !== null) return reply(202, { claimId: created });
-      return await once(async (tx) => reply(202, { claimId: await requestClaim(tx, wallet, request) }), { readsFirst: true });
+      return await once(async (tx) => reply(202, { claimId: await requestClaim(tx, wallet, request) }));
     });
     const claim = await awaitClaim(app, requested.body.claimId, preferredWaitMs(ctx, WAIT_MS));
     if (!claim) throw fail(404, 'the claim does not exist');
