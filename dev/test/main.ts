@@ -9,6 +9,7 @@ import { reportCoverage } from './coverage/report.ts';
 import { type JestResult, runJest } from './jest.ts';
 import { keepServers, stopKeptServers } from './kept-servers.ts';
 import { installLongTestPrograms } from './long-test-programs.ts';
+import { memoryFolder } from './memory.ts';
 import { HELP, isLong, LONG, parseOptions, type TestOptions, testFiles, UsageError } from './options.ts';
 import { NO_RESULT, replaceCounts, sumCounts } from './results.ts';
 import { testsOf } from './selection.ts';
@@ -174,4 +175,7 @@ async function watch(stack: Supervisor, options: TestOptions, run: Run): Promise
   return 0;
 }
 
+// The tests inherit the variable.
+const memory = memoryFolder();
+if (process.env.TMPDIR === undefined && memory !== undefined) process.env.TMPDIR = memory;
 process.exit(await main(process.argv.slice(2)));
