@@ -12,7 +12,8 @@ import { PATIENCE } from '#test/support/patience.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
 
 const one = statement<{ one: number }>('test_one', 'select 1 as one');
-const pause = statement('test_hold_connection', 'select pg_sleep(0.4)');
+const LOCK = 77;
+const waitForLock = statement('test_wait_for_lock', `select pg_advisory_xact_lock_shared(${LOCK})`);
 const deleteMigration = statement('test_delete_migration', `delete from migrations where name = '0002-points'`);
 const dropMigrations = statement('test_drop_migrations', 'drop table migrations');
 const Done = { 200: z.object({}) };
@@ -108,10 +109,14 @@ test.each([
 
 test('the readiness does not wait behind requests that hold every database connection, and concurrent checks share one', async () => {
   expect(await readiness()).toEqual(READY);
+  const holder = new pg.Client({ connectionString: server.app.config.database.url });
+  await holder.connect();
+  await holder.query(`select pg_advisory_lock(${LOCK})`);
   let ended = 0;
-  const holding = Array.from({ length: 2 * server.app.config.database.pool }, () => server.app.db.query(pause).then(() => void ended++));
+  const holding = Array.from({ length: 2 * server.app.config.database.pool }, () => server.app.db.query(waitForLock).then(() => void ended++));
   const answers = await Promise.all(Array.from({ length: 50 }, () => readiness()));
   expect([ended, new Set(answers.map((answer) => JSON.stringify(answer)))]).toEqual([0, new Set([JSON.stringify(READY)])]);
+  await holder.end();
   await Promise.all(holding);
 });
 

@@ -70,12 +70,17 @@ test('a claim is sent, the response comes when it is confirmed, and the claim is
   const own = await client.ok(getOwnClaims, { query: {} });
   expect([own.headers.get('x-total-count'), own.body]).toEqual(['1', [shown.body]]);
   const events = await t.app.db.query(selectEvents, [body.claimId]);
-  expect(events.map(({ type, wallet, payload }) => [type, wallet, payload.final])).toEqual([
-    ['claim_submitted', player.wallet, undefined],
-    ['claim_confirmed', null, false],
-    ['claim_confirmed', null, true],
-  ]);
-  expect(events[2]?.payload).toEqual({
+  const [submitted, ...confirmed] = events.map(({ type, wallet, payload }) => [type, wallet, payload.final]);
+  expect(submitted).toEqual(['claim_submitted', player.wallet, undefined]);
+  // On a slow machine, the claim may be final when its state is read first.
+  expect([
+    [['claim_confirmed', null, true]],
+    [
+      ['claim_confirmed', null, false],
+      ['claim_confirmed', null, true],
+    ],
+  ]).toContainEqual(confirmed);
+  expect(events.at(-1)?.payload).toEqual({
     claimId: body.claimId,
     epoch: 100,
     wallet: player.wallet,
