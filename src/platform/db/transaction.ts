@@ -11,8 +11,8 @@ import { explainMissingMonth } from './partitions.ts';
 import { pooled, type Queryable, type Statement, statement } from './sql.ts';
 
 /**
- * A database transaction. Every write of the service runs in a transaction. Enqueued jobs and emitted events take effect only if the transaction
- * commits.
+ * A database transaction. Every write of the service runs in a transaction, which begins with its first statement. Enqueued jobs and emitted events take
+ * effect only if the transaction commits.
  */
 export interface Tx extends Queryable {
   readonly em: EntityManager;
