@@ -7,6 +7,7 @@ export default {
   testEnvironment: '<rootDir>/test/support/patient-environment.js',
   runtime: '<rootDir>/test/support/native-runtime.js',
   testSequencer: '<rootDir>/test/support/slow-first.js',
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
   transform: {},
   injectGlobals: false,
   testTimeout: 60_000 * PATIENCE,

@@ -72,11 +72,15 @@ async function test(stack: Supervisor, options: TestOptions): Promise<number> {
   stack.onStop(() => temporary.remove());
   const successes = join(temporary.path, 'successes');
   mkdirSync(successes);
+  // The files that a killed test left are deleted with the folder of the run.
+  const files = join(temporary.path, 'tmp');
+  mkdirSync(files);
   const coverage = join(temporary.path, 'coverage');
   const env = {
     ...(options.all ? MORE_REPETITIONS : {}),
     ...outer,
     NODE_ENV: 'test',
+    TMPDIR: files,
     // Jest's workers, and the processes that tests start, load the same modules hundreds of times. With this cache, Node.js compiles each module only
     // once. Code from the cache has no precise coverage.
     ...(options.coverage ? { NODE_V8_COVERAGE: coverage } : { NODE_COMPILE_CACHE: join(checkout, 'node_modules/.cache/compiled') }),
@@ -175,7 +179,6 @@ async function watch(stack: Supervisor, options: TestOptions, run: Run): Promise
   return 0;
 }
 
-// The tests inherit the variable.
 const memory = memoryFolder();
 if (process.env.TMPDIR === undefined && memory !== undefined) process.env.TMPDIR = memory;
 process.exit(await main(process.argv.slice(2)));
