@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 /** The file system of Linux that keeps files in memory. */
 const SHARED_MEMORY = '/dev/shm';
 const GIB = 1024 ** 3;
-/** Minimum size of the file system and of the memory. The files of a run need 200 MB, those of the long tests 500 MB. */
+/** Minimum size of the file system and minimum memory of the machine. The files of the normal tests need 200 MB, those of the long tests 500 MB. */
 const MIN_FOLDER_BYTES = 4 * GIB;
 const MIN_MEMORY_BYTES = 8 * GIB;
 

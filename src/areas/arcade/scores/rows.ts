@@ -176,9 +176,7 @@ export interface UncountedPlays {
   readonly players: readonly { readonly gameId: string; readonly wallet: string }[];
 }
 
-/**
- * Inserts new scores, and adds the accepted scores in regular mode and the uncounted plays to the game counters.
- */
+/** Inserts new scores, and adds the accepted scores in regular mode and the uncounted plays to the game counters. */
 export async function insertNewScores(tx: Tx, open: OpenDay, rows: readonly ScoreRow[], uncounted: UncountedPlays): Promise<void> {
   if (rows.length === 0) return;
   await tx.query(insertScores, [
