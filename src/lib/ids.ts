@@ -19,9 +19,17 @@ export function newId(): string {
 const DAY_MS = 86_400_000;
 
 /** Returns the first UUID of the time some days before a UUIDv7, like the SQL function `days_before`. */
-export function daysBefore(id: string, days: number): string {
-  const ms = Math.max(0, Number.parseInt(id.replace('-', '').slice(0, 12), 16) - days * DAY_MS);
-  const hex = ms.toString(16).padStart(12, '0');
+export const daysBefore = (id: string, days: number): string => firstAt(timeOf(id) - days * DAY_MS);
+
+/** Returns the first UUID of the time in 24 hours: ids of rows that exist are less, also those of processes whose clocks are hours ahead. */
+export const tomorrow = (): string => firstAt(Date.now() + DAY_MS);
+
+/** Returns the time in a UUIDv7, ms since 1970. */
+const timeOf = (id: string): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+
+/** Returns the first UUID of a time. @param ms ms since 1970 */
+function firstAt(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 

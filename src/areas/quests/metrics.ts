@@ -1,8 +1,8 @@
 import { acceptedDay } from '#areas/arcade';
 import { type ActivityEvent, DECISIONS, isAction, isVoiding } from '#areas/points';
-import { daysBefore, newId } from '#lib/ids.ts';
+import { daysBefore, newId, tomorrow } from '#lib/ids.ts';
 import { columnArrays } from '#platform/db/column-arrays.ts';
-import { dayNumberOf, type Queryable, statement } from '#platform/db/sql.ts';
+import { dayNumberOf, type Queryable, statement, upTo } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
 
@@ -119,17 +119,18 @@ const IS_UNCOUNTED = `exists (select from activity_batches where id = batch and 
  * Returns SQL that selects the activities of a wallet of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as
  * consumed and adds them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
  * @param wallet SQL expression
- * @param recent SQL expression for `recentId`
+ * @param after SQL expression of the first id of `recentIds`
+ * @param until SQL expression of the last one
  */
-const uncounted = (wallet: string, recent: string) => `
+const uncounted = (wallet: string, after: string, until: string) => `
   select kind, coalesce(game_id, '') as subject, amount, day from activities
   where wallet = ${wallet} and kind not in (${DECISIONS}) and day >= (select app_day()) - 1 and ${IS_UNCOUNTED}
   union all select 'play', game_id, 0, ${dayNumberOf('started_at')} from plays
-  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and id > ${recent} and ${IS_UNCOUNTED}
+  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and id > ${after} and ${upTo('id', until)} and ${IS_UNCOUNTED}
   union all select 'score', game_id, normalized, day from scores
-  where wallet = ${wallet} and day >= (select app_day()) - 1 and id > ${recent} and ${IS_UNCOUNTED}`;
-/** Returns the first UUIDv7 of three days ago. The ids of the plays and scores since yesterday are greater, so PostgreSQL skips the partitions of earlier months. */
-const recentId = () => daysBefore(newId(), 3);
+  where wallet = ${wallet} and day >= (select app_day()) - 1 and id > ${after} and ${upTo('id', until)} and ${IS_UNCOUNTED}`;
+/** Returns UUIDs between which the ids of all plays and scores since yesterday are, so that PostgreSQL skips the partitions of other months. */
+const recentIds = (): [after: string, until: string] => [daysBefore(newId(), 3), tomorrow()];
 
 /** SQL that turns a row with seven array elements, one per weekday, into seven rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;
@@ -147,7 +148,7 @@ const readCounted = statement<Metric & { n: number }>('read_wallet_weeks', selec
 const readAll = statement<Metric & { n: number }>(
   'read_all_wallet_weeks',
   selectMetrics(`union all
-       select kind, subject, 1, amount, case when kind = 'burn' then amount end from (${uncounted('r.wallet', '$8::uuid')}) u
+       select kind, subject, 1, amount, case when kind = 'burn' then amount end from (${uncounted('r.wallet', '$8::uuid', '$9::uuid')}) u
        where kind = any($5::text[]) and day between r.first and r.last`),
 );
 
@@ -176,7 +177,7 @@ export async function readMetrics(db: Queryable, ranges: readonly DayRange[], wa
     [...new Set(wanted.kinds)],
     [...new Set(wanted.subjects)],
     wanted.unrewarded,
-    ...(includeUncounted ? [recentId()] : []),
+    ...(includeUncounted ? recentIds() : []),
   ]);
   for (const row of rows) metrics[row.n]?.push(row);
   return metrics;
@@ -190,7 +191,7 @@ const selectDays = (rest: string) =>
 const readDays = statement<{ wallet: string; days: number[] }>('read_active_days', selectDays(''));
 const readAllDays = statement<{ wallet: string; days: number[] }>(
   'read_all_active_days',
-  selectDays(`union all select day from (${uncounted('w.wallet', '$4::uuid')}) u where kind <> 'bind' and day between $2 and $3`),
+  selectDays(`union all select day from (${uncounted('w.wallet', '$4::uuid', '$5::uuid')}) u where kind <> 'bind' and day between $2 and $3`),
 );
 
 /** UTC day numbers on which a wallet was active, by wallet. */
@@ -209,7 +210,7 @@ export async function readActiveDays(
     [...new Set(wallets)],
     first,
     last,
-    ...(includeUncounted ? [recentId()] : []),
+    ...(includeUncounted ? recentIds() : []),
   ]);
   return new Map(rows.map(({ wallet, days }) => [wallet, new Set(days)]));
 }

@@ -52,6 +52,14 @@ export const milliseconds = (at: string): string => `floor(date_part('epoch', ${
 /** Returns the SQL that returns the UTC day number of a timestamp. @param at an SQL expression */
 export const dayNumberOf = (at: string): string => `floor(extract(epoch from ${at}) / 86400)::int`;
 
+/**
+ * Returns the SQL condition that an id is not greater than another one, so that PostgreSQL skips the partitions of later months. The condition has two
+ * parts, because beside a plain upper limit and a lower one PostgreSQL would expect few rows, and could read all rows between both limits.
+ * @param id the column
+ * @param last SQL expression of the greatest id
+ */
+export const upTo = (id: string, last: string): string => `(${id} < ${last} or ${id} = ${last})`;
+
 /** Runs statements: inside a transaction, or on the connection pool for reads outside a transaction. */
 export interface Queryable {
   query<Row>(statement: Statement<Row>, values?: readonly unknown[]): Promise<Row[]>;

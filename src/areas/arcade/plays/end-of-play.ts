@@ -1,14 +1,17 @@
+import { upTo } from '#platform/db/sql.ts';
+
 /**
  * SQL expression: the time at which a play ended, because its wallet had started as many newer plays of the game as the game allows at once; null for
  * a live play.
  * @param play alias of the play: a relation with the columns id, wallet, game_id and started_at
  * @param maxLivePlays SQL expression of `maxLivePlays` of the game
  * @param after parameter: the first UUID of the day before the play, or before the oldest of several plays, as `daysBefore` returns it
+ * @param until parameter: the first UUID of tomorrow, as `tomorrow` returns it
  */
-// The condition on `newer.id` lets PostgreSQL skip the partitions of earlier months. Ids of two processes differ from their times by less than a day.
-// An upper limit would let PostgreSQL expect few plays, so it could read all plays between both limits.
-export const endOfPlay = (play: string, maxLivePlays: string, after: string): string => `(
+// The conditions on `newer.id` let PostgreSQL skip the partitions of other months. Ids of two processes differ from their times by less than a day.
+export const endOfPlay = (play: string, maxLivePlays: string, after: string, until: string): string => `(
   select newer.started_at from plays newer
   where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at and newer.id > ${after}::uuid
+    and ${upTo('newer.id', `${until}::uuid`)}
     and (newer.started_at, newer.id) > (${play}.started_at, ${play}.id)
   order by newer.started_at offset ${maxLivePlays} - 1 limit 1)`;

@@ -1,15 +1,17 @@
 import { randomInt } from 'node:crypto';
 import { activitiesAsJson, COUNTER_SHARDS, insertBatch } from '#areas/points';
 import type { HttpError } from '#lib/errors.ts';
-import { daysBefore, newId } from '#lib/ids.ts';
+import { daysBefore, newId, tomorrow } from '#lib/ids.ts';
 import { tooManyRequests } from '#platform/auth/rate-limit.ts';
-import { instant, statement } from '#platform/db/sql.ts';
+import { instant, statement, upTo } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Game } from '../games/definition.ts';
 import { storeSeeds, tooManySeeds, UnfinishedSeeds } from '../replays/seeds.ts';
 
 /** Maximum plays without a score that a wallet may have started within an hour. */
 export const MAX_UNFINISHED_PLAYS = 200;
+
+const DAY_MS = 86_400_000;
 
 /** A request of a wallet to start a play. */
 export interface PlayRequest {
@@ -34,8 +36,8 @@ const lockPlays = statement(
      select distinct hashtextextended(wallet, 4201) as key from unnest($1::text[]) as w(wallet) order by key) as k`,
 );
 
-/** SQL: the plays of a wallet `k` of the last hour. The condition on the id lets PostgreSQL skip the partitions of earlier months before it opens them. */
-const RECENT = `p.wallet = k.wallet and p.id > $3::uuid and p.started_at > (select app_now() - interval '1 hour')`;
+/** SQL: the plays of a wallet `k` of the last hour. The conditions on the id let PostgreSQL skip the partitions of other months before it opens them. */
+const RECENT = `p.wallet = k.wallet and p.id > $3::uuid and ${upTo('p.id', '$4::uuid')} and p.started_at > (select app_now() - interval '1 hour')`;
 
 // The newest play of a wallet stores an upper bound of the wallet's plays without a score. Later scores and the age of the plays only lower their number, so the
 // bound stays valid. PostgreSQL counts these plays only if the bound reaches the limit. The bound is 0 if the wallet started no play in the last hour.
@@ -83,7 +85,8 @@ const selectEnded = statement<{ wallet: string; gameId: string; ended: string }>
   `select k.wallet, k.game_id as "gameId", e.id::text as ended
    from unnest($1::text[], $2::text[], $3::int[], $4::int8[], $5::int[]) as k(wallet, game_id, max_live_plays, max_duration_ms, count), lateral (
      select p.id from plays p
-     where p.wallet = k.wallet and p.game_id = k.game_id and p.started_at > (select app_now()) - k.max_duration_ms * interval '1 millisecond'
+     where p.wallet = k.wallet and p.game_id = k.game_id and p.id > $6::uuid and ${upTo('p.id', '$7::uuid')}
+       and p.started_at > (select app_now()) - k.max_duration_ms * interval '1 millisecond'
      order by p.started_at desc, p.id desc offset k.max_live_plays limit k.count) as e`,
 );
 
@@ -104,7 +107,7 @@ export async function startPlays(
   // Sends the statements in one round trip. PostgreSQL runs them in this order: the locks, then the reads, which need the locks.
   const [, unfinished, seeds] = await Promise.all([
     tx.query(lockPlays, [wallets]),
-    tx.query(selectUnfinished, [wallets, numbers, daysBefore(newId(), 1)]),
+    tx.query(selectUnfinished, [wallets, numbers, daysBefore(newId(), 1), tomorrow()]),
     UnfinishedSeeds.read(tx, requests),
   ]);
   const plays = new Map(unfinished.map(({ wallet, ...row }) => [wallet, row]));
@@ -172,6 +175,8 @@ async function insert(tx: Tx, plays: readonly NewPlay[]): Promise<{ startedAt: s
           beating.map((p) => p.game.maxLivePlays),
           beating.map((p) => p.game.caps.maxDurationMs),
           beating.map((p) => p.count),
+          daysBefore(newId(), 1 + Math.ceil(Math.max(...beating.map((p) => p.game.caps.maxDurationMs)) / DAY_MS)),
+          tomorrow(),
         ]),
   ]);
   const startedAt = inserted[0]?.startedAt;

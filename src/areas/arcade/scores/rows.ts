@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { COUNTER_SHARDS, type DailyPoints, insertBatch, type Mode, type OpenDay } from '#areas/points';
 import type { Submission } from '#jobs/scores.ts';
-import { daysBefore, newId, rangeOf } from '#lib/ids.ts';
+import { daysBefore, newId, rangeOf, tomorrow } from '#lib/ids.ts';
 import { columnArrays } from '#platform/db/column-arrays.ts';
 import { milliseconds, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -48,7 +48,7 @@ export const receiptOf = (row: ScoreRow, leftToday: DailyPoints): Omit<ScoreRece
 const selectPlays = statement<{ id: string; wallet: string; game_id: string; mode: Mode; started_at: number; ended_at: number | null }>(
   'select_plays',
   `select p.id, p.wallet, p.game_id, p.mode, ${milliseconds('p.started_at')} as started_at,
-     ${milliseconds(endOfPlay('p', 'k.max_live_plays', '$5'))} as ended_at
+     ${milliseconds(endOfPlay('p', 'k.max_live_plays', '$5', '$7'))} as ended_at
    from (select id, wallet, game_id, mode, started_at from plays where id = any($1::uuid[]) and id between $3::uuid and $4::uuid offset 0) p
    join unnest($1::uuid[], $6::text[], $2::int[]) as k(id, game_id, max_live_plays) on k.id = p.id and k.game_id = p.game_id`,
 );
@@ -76,7 +76,7 @@ export async function readPlays(db: Queryable, named: readonly NamedPlay[]): Pro
     const [first, last] = rangeOf(ids);
     if (first === null) return [];
     const [limits, games] = [plays.map(({ maxLivePlays }) => maxLivePlays), plays.map(({ gameId }) => gameId)];
-    return await db.query(selectPlays, [ids, limits, first, last, daysBefore(first, 1), games]);
+    return await db.query(selectPlays, [ids, limits, first, last, daysBefore(first, 1), games, tomorrow()]);
   };
   const rows = (await Promise.all(byAge(named, ({ playId }) => playId).map(read))).flat();
   return new Map(
