@@ -21,7 +21,7 @@ const PAIRS = { connections: 128, perSec: 2_000 };
 /** Wallets that send all requests, except those of the measurement with many wallets. */
 const WALLETS = 5_000;
 /** Wallets that each send one score, more than a minute after their last score. */
-const MANY = { wallets: Number(process.env.BENCH_WALLETS ?? 50_000), connections: 128, unusedMs: 61_000, ofCached: 0.9 };
+const MANY = { wallets: Number(process.env.BENCH_WALLETS ?? 50_000), connections: 128, unusedMs: 61_000, bestOf: 20, ofCached: 0.9 };
 /** Scores per second for which the loads have plays and wallets. A load that runs out of them ends early. */
 const MAX_PER_SEC = 8_000;
 /** Duration of each load of the many wallets, seconds. */
@@ -45,8 +45,10 @@ const port = Number(new URL(system.urls[0] ?? '').port);
 const host = `localhost:${port}`;
 const headersOf = (by: BenchWallet) => ({ Cookie: by.cookie, Origin: SYSTEM_ORIGIN });
 
-const scoreRequest = (by: BenchWallet, playId: string, durationMs?: number) =>
-  request('POST', '/arcade/score', host, headersOf(by), { gameId: GAME, score: randomInt(1_000_000), playId, durationMs });
+const scoreRequest = (by: BenchWallet, playId: string, { durationMs, bestOf = 1 }: { durationMs?: number; bestOf?: number } = {}) => {
+  const score = Math.max(...Array.from({ length: bestOf }, () => randomInt(1_000_000)));
+  return request('POST', '/arcade/score', host, headersOf(by), { gameId: GAME, score, playId, durationMs });
+};
 
 /** Returns the number of plays per wallet that a load of this duration needs. */
 const playsFor = (seconds: number): number => Math.ceil((seconds * MAX_PER_SEC) / WALLETS);
@@ -57,6 +59,8 @@ interface ScoreLoad {
   readonly warmupSeconds: number;
   /** Name of the load in the output; by default, it names the number of connections. */
   readonly what?: string;
+  /** Each score is the best of this many random scores; by default 1. */
+  readonly bestOf?: number;
 }
 
 /** CPU time of PostgreSQL in `vacuum` since the first call, and the requests between the first and the latest call. */
@@ -80,12 +84,12 @@ async function vacuum(): Promise<void> {
 async function loadScores(
   by: readonly BenchWallet[],
   each: number,
-  { connections, seconds, warmupSeconds, what = `scores, ${connections} connections` }: ScoreLoad,
+  { connections, seconds, warmupSeconds, bestOf, what = `scores, ${connections} connections` }: ScoreLoad,
 ): Promise<LoadResult> {
   const plays = await openPlays(system, by, GAME, each);
   const next = () => {
     const play = plays.pop();
-    return play ? scoreRequest(play.by, play.playId, 50_000) : null;
+    return play ? scoreRequest(play.by, play.playId, { durationMs: 50_000, bestOf }) : null;
   };
   return await measured(what, () => load({ port, connections, seconds, warmupSeconds, next }));
 }
@@ -179,8 +183,9 @@ try {
   await openGame(system, GAME);
   const wallets = await signedInWallets(system, WALLETS);
   const many = await signedInWallets(system, MANY.wallets);
-  // The first score of a wallet inserts more rows than the next ones, so it is not measured.
-  await loadScores(many, 1, { connections: MANY.connections, seconds: 120, warmupSeconds: 0 });
+  // The first score of a wallet inserts more rows than the next ones, so it is not measured. It is as good as the best of the scores that each other wallet has sent
+  // before the measurement of the many wallets, so that both improve their best scores as seldom: an improved score also updates a standing and five sorted sets.
+  await loadScores(many, 1, { connections: MANY.connections, seconds: 120, warmupSeconds: 0, bestOf: MANY.bestOf });
   const usedAt = performance.now();
   const each = playsFor(SECONDS + WARMUP_SECONDS);
   // Sends load before the measurements, so that Node compiles the code.
