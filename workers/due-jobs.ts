@@ -46,8 +46,8 @@ const DUE = {
  */
 export const EVERY_MS: { readonly [Name in keyof typeof DUE]?: number } = {
   sweepWebhooks: 2_000,
-  sweepQuests: 5_000,
-  announceQuests: 5_000,
+  sweepQuests: 10_000,
+  announceQuests: 10_000,
   findTicketPayments: 2_000,
   planPayouts: 2_000,
   ingestBurns: 2_000,

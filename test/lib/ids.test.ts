@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { daysBefore, newId, rangeOf } from '#lib/ids.ts';
+import { daysBefore, newId, rangeOf, tomorrow } from '#lib/ids.ts';
 
 test('ids are UUIDs of version 7, and their times never decrease', () => {
   const before = Date.now();
@@ -31,4 +31,10 @@ test('the first id of the time some days before an id has its time less these da
 
 test('a day before the first id of all is the first id of all', () => {
   expect(daysBefore('00000000-0001-7000-8000-000000000000', 1)).toBe('00000000-0000-0000-0000-000000000000');
+});
+
+test('the first id of tomorrow is greater than the ids of now, and is 24 hours later', () => {
+  const before = newId();
+  expect(daysBefore(tomorrow(), 1).slice(0, 13) >= before.slice(0, 13)).toBe(true);
+  expect(daysBefore(tomorrow(), 1) < newId()).toBe(true);
 });

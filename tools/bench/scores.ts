@@ -45,7 +45,7 @@ const port = Number(new URL(system.urls[0] ?? '').port);
 const host = `localhost:${port}`;
 const headersOf = (by: BenchWallet) => ({ Cookie: by.cookie, Origin: SYSTEM_ORIGIN });
 
-const scoreRequest = (by: BenchWallet, playId: string, { durationMs, bestOf = 1 }: { durationMs?: number; bestOf?: number } = {}) => {
+const scoreRequest = (by: BenchWallet, playId: string, { durationMs, bestOf = 1 }: { durationMs?: number; bestOf?: number | undefined } = {}) => {
   const score = Math.max(...Array.from({ length: bestOf }, () => randomInt(1_000_000)));
   return request('POST', '/arcade/score', host, headersOf(by), { gameId: GAME, score, playId, durationMs });
 };

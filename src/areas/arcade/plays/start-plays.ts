@@ -36,8 +36,10 @@ const lockPlays = statement(
      select distinct hashtextextended(wallet, 4201) as key from unnest($1::text[]) as w(wallet) order by key) as k`,
 );
 
-/** SQL: the plays of a wallet `k` of the last hour. The conditions on the id let PostgreSQL skip the partitions of other months before it opens them. */
-const RECENT = `p.wallet = k.wallet and p.id > $3::uuid and ${upTo('p.id', '$4::uuid')} and p.started_at > (select app_now() - interval '1 hour')`;
+/** SQL: conditions on the id of a play of the last hour, so that PostgreSQL skips the partitions of other months before it opens them. */
+const isRecent = (id: string) => `${id} > $3::uuid and ${upTo(id, '$4::uuid')}`;
+/** SQL: the plays of a wallet `k` of the last hour. */
+const RECENT = `p.wallet = k.wallet and ${isRecent('p.id')} and p.started_at > (select app_now() - interval '1 hour')`;
 
 // The newest play of a wallet stores an upper bound of the wallet's plays without a score. Later scores and the age of the plays only lower their number, so the
 // bound stays valid. PostgreSQL counts these plays only if the bound reaches the limit. The bound is 0 if the wallet started no play in the last hour.
@@ -53,7 +55,7 @@ const selectUnfinished = statement<{ wallet: string; count: number; retryAfterSe
        select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '1 hour' - (select app_now())))::int as "retryAfterSec" from (
          select p.started_at from plays p
          where b.bound + k.requests > ${MAX_UNFINISHED_PLAYS} and ${RECENT}
-           and (select s.play_id from score_plays s where s.play_id = p.id and s.play_id > $3::uuid) is null
+           and (select s.play_id from score_plays s where s.play_id = p.id and ${isRecent('s.play_id')}) is null
          order by p.started_at desc limit ${MAX_UNFINISHED_PLAYS}) as recent) u`,
 );
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { HttpError } from '#lib/errors.ts';
-import { newId, tomorrow } from '#lib/ids.ts';
+import { daysBefore, newId, tomorrow } from '#lib/ids.ts';
 import { tooManyRequests } from '#platform/auth/rate-limit.ts';
 import { statement, upTo } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
@@ -14,14 +14,17 @@ interface Unfinished {
   readonly retryAfterSec: number | null;
 }
 
+/** SQL: conditions on the id of a play of the last 24 hours, so that PostgreSQL skips the partitions of other months. */
+const isRecent = (id: string) => `${id} > $3::uuid and ${upTo(id, '$4::uuid')}`;
+
 const selectUnfinished = statement<{ wallet: string; gameId: string; count: number; retryAfterSec: number | null }>(
   'select_unfinished_seeds',
   `select k.wallet, k.game_id as "gameId", r.count, r."retryAfterSec" from unnest($1::text[], $2::text[]) as k(wallet, game_id), lateral (
      select count(*)::int as count, ceil(extract(epoch from min(started_at) + interval '24 hours' - (select app_now())))::int as "retryAfterSec" from (
        select p.started_at from plays p
-       where p.wallet = k.wallet and p.id > days_before($3, 2) and ${upTo('p.id', '$4::uuid')}
+       where p.wallet = k.wallet and ${isRecent('p.id')}
          and p.started_at > (select app_now() - interval '24 hours') and p.game_id = k.game_id
-         and exists (select from play_seeds where play_id = p.id) and (select s.play_id from score_plays s where s.play_id = p.id) is null
+         and exists (select from play_seeds where play_id = p.id) and (select s.play_id from score_plays s where s.play_id = p.id and ${isRecent('s.play_id')}) is null
        order by p.started_at desc limit ${MAX_UNFINISHED_SEEDS}) as recent) as r`,
 );
 
@@ -45,7 +48,12 @@ export class UnfinishedSeeds {
   static async read(tx: Tx, players: readonly Player[]): Promise<UnfinishedSeeds> {
     const seeded = [...new Map(players.filter(({ game }) => game.simulation !== undefined).map((player) => [keyOf(player), player])).values()];
     if (seeded.length === 0) return new UnfinishedSeeds(new Map());
-    const rows = await tx.query(selectUnfinished, [seeded.map(({ wallet }) => wallet), seeded.map(({ game }) => game.id), newId(), tomorrow()]);
+    const rows = await tx.query(selectUnfinished, [
+      seeded.map(({ wallet }) => wallet),
+      seeded.map(({ game }) => game.id),
+      daysBefore(newId(), 2),
+      tomorrow(),
+    ]);
     return new UnfinishedSeeds(new Map(rows.map(({ wallet, gameId, ...row }) => [`${gameId} ${wallet}`, row])));
   }
 

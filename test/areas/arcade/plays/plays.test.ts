@@ -139,7 +139,7 @@ test('a wallet’s plays without a score are counted by index-only scans, and on
   const plan = await t.app.tx(async (tx) => {
     await tx.query({ text: 'set local enable_seqscan = off' });
     await tx.query({ text: `prepare test_unfinished as ${text}` });
-    const rows = await tx.query<Record<'QUERY PLAN', string>>({ text: `explain execute test_unfinished('{a}', '{1}', '${newId()}')` });
+    const rows = await tx.query<Record<'QUERY PLAN', string>>({ text: `explain execute test_unfinished('{a}', '{1}', '${newId()}', '${newId()}')` });
     await tx.query({ text: 'deallocate test_unfinished' });
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   });
