@@ -89,7 +89,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
       inFlight--;
     }
   };
-  // One connection for the commands of all queues, except the blocking ones: it sends commands of the same tick together, and fewer connections start sooner.
+  // One connection sends the commands of all queues, except the blocking ones, because each further connection delays the start and loads all scripts again.
   const connection = app.connect();
   const workers = served.flatMap((name) => serveQueue(app, connection, name, handle));
   for (const { job } of byName.values()) if (served.some((name) => name === job.queue)) countFailedJob(job.name, 0);
