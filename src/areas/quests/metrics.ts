@@ -2,7 +2,7 @@ import { acceptedDay } from '#areas/arcade';
 import { type ActivityEvent, DECISIONS, isAction, isVoiding } from '#areas/points';
 import { daysBefore, newId, tomorrow } from '#lib/ids.ts';
 import { columnArrays } from '#platform/db/column-arrays.ts';
-import { dayNumberOf, type Queryable, statement, upTo } from '#platform/db/sql.ts';
+import { dayNumberOf, idBetween, type Queryable, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Metric } from './progress.ts';
 
@@ -126,9 +126,9 @@ const uncounted = (wallet: string, after: string, until: string) => `
   select kind, coalesce(game_id, '') as subject, amount, day from activities
   where wallet = ${wallet} and kind not in (${DECISIONS}) and day >= (select app_day()) - 1 and ${IS_UNCOUNTED}
   union all select 'play', game_id, 0, ${dayNumberOf('started_at')} from plays
-  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and id > ${after} and ${upTo('id', until)} and ${IS_UNCOUNTED}
+  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and ${idBetween('id', after, until)} and ${IS_UNCOUNTED}
   union all select 'score', game_id, normalized, day from scores
-  where wallet = ${wallet} and day >= (select app_day()) - 1 and id > ${after} and ${upTo('id', until)} and ${IS_UNCOUNTED}`;
+  where wallet = ${wallet} and day >= (select app_day()) - 1 and ${idBetween('id', after, until)} and ${IS_UNCOUNTED}`;
 /** Returns UUIDs between which the ids of all plays and scores since yesterday are, so that PostgreSQL skips the partitions of other months. */
 const recentIds = (): [after: string, until: string] => [daysBefore(newId(), 3), tomorrow()];
 

@@ -53,12 +53,13 @@ export const milliseconds = (at: string): string => `floor(date_part('epoch', ${
 export const dayNumberOf = (at: string): string => `floor(extract(epoch from ${at}) / 86400)::int`;
 
 /**
- * Returns the SQL condition that an id is not greater than another one, so that PostgreSQL skips the partitions of later months. The condition has two
- * parts, because beside a plain upper limit and a lower one PostgreSQL would expect few rows, and could read all rows between both limits.
+ * Returns the SQL condition that an id is between two others, so that PostgreSQL skips the partitions of other months. The upper limit has two parts,
+ * because with two plain limits PostgreSQL would expect few rows between them, and could read all of these rows in place of an index of the wallet.
  * @param id the column
- * @param last SQL expression of the greatest id
+ * @param after SQL expression of a smaller id
+ * @param until SQL expression of the greatest id
  */
-export const upTo = (id: string, last: string): string => `(${id} < ${last} or ${id} = ${last})`;
+export const idBetween = (id: string, after: string, until: string): string => `${id} > ${after} and (${id} < ${until} or ${id} = ${until})`;
 
 /** Runs statements: inside a transaction, or on the connection pool for reads outside a transaction. */
 export interface Queryable {

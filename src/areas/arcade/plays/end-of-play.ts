@@ -1,4 +1,4 @@
-import { upTo } from '#platform/db/sql.ts';
+import { idBetween } from '#platform/db/sql.ts';
 
 /**
  * SQL expression: the time at which a play ended, because its wallet had started as many newer plays of the game as the game allows at once; null for
@@ -11,7 +11,7 @@ import { upTo } from '#platform/db/sql.ts';
 // The conditions on `newer.id` let PostgreSQL skip the partitions of other months. Ids of two processes differ from their times by less than a day.
 export const endOfPlay = (play: string, maxLivePlays: string, after: string, until: string): string => `(
   select newer.started_at from plays newer
-  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at and newer.id > ${after}::uuid
-    and ${upTo('newer.id', `${until}::uuid`)}
+  where newer.wallet = ${play}.wallet and newer.game_id = ${play}.game_id and newer.started_at >= ${play}.started_at
+    and ${idBetween('newer.id', `${after}::uuid`, `${until}::uuid`)}
     and (newer.started_at, newer.id) > (${play}.started_at, ${play}.id)
   order by newer.started_at offset ${maxLivePlays} - 1 limit 1)`;

@@ -3,7 +3,7 @@ import { activitiesAsJson, COUNTER_SHARDS, insertBatch } from '#areas/points';
 import type { HttpError } from '#lib/errors.ts';
 import { daysBefore, newId, tomorrow } from '#lib/ids.ts';
 import { tooManyRequests } from '#platform/auth/rate-limit.ts';
-import { instant, statement, upTo } from '#platform/db/sql.ts';
+import { idBetween, instant, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Game } from '../games/definition.ts';
 import { storeSeeds, tooManySeeds, UnfinishedSeeds } from '../replays/seeds.ts';
@@ -37,7 +37,7 @@ const lockPlays = statement(
 );
 
 /** SQL: conditions on the id of a play of the last hour, so that PostgreSQL skips the partitions of other months before it opens them. */
-const isRecent = (id: string) => `${id} > $3::uuid and ${upTo(id, '$4::uuid')}`;
+const isRecent = (id: string) => idBetween(id, '$3::uuid', '$4::uuid');
 /** SQL: the plays of a wallet `k` of the last hour. */
 const RECENT = `p.wallet = k.wallet and ${isRecent('p.id')} and p.started_at > (select app_now() - interval '1 hour')`;
 
@@ -87,7 +87,7 @@ const selectEnded = statement<{ wallet: string; gameId: string; ended: string }>
   `select k.wallet, k.game_id as "gameId", e.id::text as ended
    from unnest($1::text[], $2::text[], $3::int[], $4::int8[], $5::int[]) as k(wallet, game_id, max_live_plays, max_duration_ms, count), lateral (
      select p.id from plays p
-     where p.wallet = k.wallet and p.game_id = k.game_id and p.id > $6::uuid and ${upTo('p.id', '$7::uuid')}
+     where p.wallet = k.wallet and p.game_id = k.game_id and ${idBetween('p.id', '$6::uuid', '$7::uuid')}
        and p.started_at > (select app_now()) - k.max_duration_ms * interval '1 millisecond'
      order by p.started_at desc, p.id desc offset k.max_live_plays limit k.count) as e`,
 );

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { HttpError } from '#lib/errors.ts';
 import { daysBefore, newId, tomorrow } from '#lib/ids.ts';
 import { tooManyRequests } from '#platform/auth/rate-limit.ts';
-import { statement, upTo } from '#platform/db/sql.ts';
+import { idBetween, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import type { Game } from '../games/definition.ts';
 
@@ -15,7 +15,7 @@ interface Unfinished {
 }
 
 /** SQL: conditions on the id of a play of the last 24 hours, so that PostgreSQL skips the partitions of other months. */
-const isRecent = (id: string) => `${id} > $3::uuid and ${upTo(id, '$4::uuid')}`;
+const isRecent = (id: string) => idBetween(id, '$3::uuid', '$4::uuid');
 
 const selectUnfinished = statement<{ wallet: string; gameId: string; count: number; retryAfterSec: number | null }>(
   'select_unfinished_seeds',

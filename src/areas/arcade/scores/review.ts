@@ -4,7 +4,7 @@ import { daysBefore, rangeOf, tomorrow } from '#lib/ids.ts';
 import { SCALE } from '#lib/normalization.ts';
 import { ttlCache } from '#lib/ttl-cache.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { statement, upTo } from '#platform/db/sql.ts';
+import { idBetween, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { earnsRewards, type Game } from '../games/definition.ts';
 
@@ -21,7 +21,7 @@ const selectEqual = statement<{ id: string; count: number }>(
    from unnest($1::uuid[], $2::text[], $3::text[], $4::int[], $5::int8[], $6::uuid[]) as k(id, wallet, game_id, normalized, score, since), lateral (
      select count(*)::int as count from scores s
      where s.wallet = k.wallet and s.game_id = k.game_id and s.normalized = k.normalized and s.day >= (select app_day()) - 1
-       and s.id > k.since and s.id > $7::uuid and ${upTo('s.id', '$8::uuid')} and s.score = k.score offset 0) e
+       and s.id > k.since and ${idBetween('s.id', '$7::uuid', '$8::uuid')} and s.score = k.score offset 0) e
    where e.count > 0`,
 );
 
