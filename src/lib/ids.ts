@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 export const daysBefore = (id: string, days: number): string => firstAt(timeOf(id) - days * DAY_MS);
 
 /** Returns the first UUID of the time in 24 hours: ids of rows that exist are less, also those of processes whose clocks are hours ahead. */
-export const tomorrow = (): string => firstAt(Date.now() + DAY_MS);
+export const tomorrow = (): string => firstAt(timeOf(newId()) + DAY_MS);
 
 /** Returns the time in a UUIDv7, ms since 1970. */
 const timeOf = (id: string): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
