@@ -65,20 +65,30 @@ const selectDueJobs = statement<{ name: keyof typeof DUE }>(
 /**
  * Returns whether a job may be enqueued now. A job of `EVERY_MS` may be enqueued once per interval by all workers together; this call begins the interval.
  * The interval is a key in Redis. The throttling of BullMQ is not used, because it would add one job per interval to a paused queue.
+ * @param begun the intervals that this process began: until they end, it does not ask Redis
  */
-async function takeTurn(app: App, name: keyof typeof DUE): Promise<boolean> {
+async function takeTurn(app: App, name: keyof typeof DUE, begun: Turns): Promise<boolean> {
   const everyMs = EVERY_MS[name];
-  return everyMs === undefined || (await app.redis.set(`${app.config.redis.prefix}:due:${name}`, '1', 'PX', everyMs, 'NX')) !== null;
+  if (everyMs === undefined) return true;
+  const now = performance.now();
+  if (now < (begun.get(name) ?? 0)) return false;
+  if ((await app.redis.set(`${app.config.redis.prefix}:due:${name}`, '1', 'PX', everyMs, 'NX')) === null) return false;
+  begun.set(name, now + everyMs);
+  return true;
 }
+
+/** Ends of intervals of jobs, ms by `performance.now()`. */
+type Turns = Map<keyof typeof DUE, number>;
 
 /**
  * Enqueues the jobs that have due rows. Does not enqueue a job that already waits or runs, or a job of `EVERY_MS` whose interval is not over. A job is
  * attempted once, because a later call enqueues it again.
  * @param queues the names of the queues whose jobs are enqueued
+ * @param begun the intervals that earlier calls began
  */
-export async function enqueueDueJobs(app: App, queues: readonly string[]): Promise<void> {
+export async function enqueueDueJobs(app: App, queues: readonly string[], begun: Turns = new Map()): Promise<void> {
   const due = (await app.db.query(selectDueJobs)).filter(({ name }) => queues.includes(jobs[name].queue));
-  const turns = await Promise.all(due.map(({ name }) => takeTurn(app, name)));
+  const turns = await Promise.all(due.map(({ name }) => takeTurn(app, name, begun)));
   const now = due.filter((_, i) => turns[i]).map(({ name }) => jobs[name]);
   if (now.length > 0) await app.queues.add(now.map((job) => ({ job: { ...job, attempts: 1 }, payload: {} })));
 }
@@ -92,9 +102,10 @@ export function keepEnqueueingDueJobs(app: App, queues: readonly string[]): { cl
   const closing = new AbortController();
   const run = async () => {
     let isFailing = false;
+    const begun: Turns = new Map();
     while (!closing.signal.aborted) {
       try {
-        await enqueueDueJobs(app, queues);
+        await enqueueDueJobs(app, queues, begun);
         isFailing = false;
       } catch (err) {
         if (!isFailing) app.log.warn({ err }, 'due jobs cannot be enqueued; the worker retries');

@@ -7,7 +7,7 @@ import type { Job, Progress } from '#platform/jobs/job.ts';
 import { queuePrefix } from '#platform/jobs/queues.ts';
 import { countFailedJob, observeJob, observeJobWait } from '#platform/observability/metrics/metrics.ts';
 import { traceJob } from '#platform/observability/tracing/tracing.ts';
-import { type RedisClient, untilReady } from '#platform/redis/connection.ts';
+import { untilReady } from '#platform/redis/connection.ts';
 import { keepEnqueueingDueJobs } from './due-jobs.ts';
 import { handlers } from './handlers.ts';
 import { keepRecurringJobs } from './recurring.ts';
@@ -89,9 +89,7 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
       inFlight--;
     }
   };
-  // One connection sends the commands of all queues, except the blocking ones, because each further connection delays the start and loads all scripts again.
-  const connection = app.connect();
-  const workers = served.flatMap((name) => serveQueue(app, connection, name, handle));
+  const workers = served.flatMap((name) => serveQueue(app, name, handle));
   for (const { job } of byName.values()) if (served.some((name) => name === job.queue)) countFailedJob(job.name, 0);
   const stopRecurring = keepRecurringJobs(app, served);
   const dueJobs = keepEnqueueingDueJobs(app, served);
@@ -110,8 +108,9 @@ export async function serveQueues(app: App, queues: readonly string[]): Promise<
   };
 }
 
-/** @param connection the connection for commands. BullMQ opens a further one per worker for its blocking command. */
-function serveQueue(app: App, connection: RedisClient, name: QueueName, handle: (bullJob: BullJob) => Promise<unknown>): Worker[] {
+function serveQueue(app: App, name: QueueName, handle: (bullJob: BullJob) => Promise<unknown>): Worker[] {
+  // BullMQ opens a further connection per worker for its blocking command.
+  const connection = app.connect();
   return Array.from({ length: BULL_WORKERS[name] ?? 1 }, (_, i) => {
     const prefix = queuePrefix(app.config.redis.prefix, name);
     const options = { connection, prefix, drainDelay: DRAIN_DELAY_S, ...WORKER_OPTIONS[name] };

@@ -157,6 +157,22 @@ test('a job that runs for as long as rows exist is enqueued at most once per int
   expect(again.filter((name) => lasting.has(name))).toEqual([]);
 });
 
+test('a worker does not ask Redis whether such a job may be enqueued until the interval ends that it began', async () => {
+  const begun = new Map<keyof typeof EVERY_MS, number>();
+  const endAll = (at: number) => LASTING.forEach(([name]) => void begun.set(name, at));
+  await removeTurns();
+  await enqueueDueJobs(t.app, QUEUES, begun);
+  expect(begun.size).toBe(LASTING.length);
+  // The intervals are prolonged, because the rest of the test may take longer than them.
+  endAll(performance.now() + 60_000);
+  await removeTurns();
+  await enqueueDueJobs(t.app, QUEUES, begun);
+  expect(await turnsOf()).toEqual([]);
+  endAll(0);
+  await enqueueDueJobs(t.app, QUEUES, begun);
+  expect([...begun.values()]).not.toContain(0);
+});
+
 test('while a queue is paused, each such job waits in it once', async () => {
   for (let looks = 0; looks < 3; looks++) {
     await removeTurns();
