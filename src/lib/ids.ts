@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 /** Returns the first UUID of the time some days before a UUIDv7, like the SQL function `days_before`. */
 export const daysBefore = (id: string, days: number): string => firstAt(timeOf(id) - days * DAY_MS);
 
-/** Returns the first UUID of the time in 24 hours: ids of rows that exist are less, also those of processes whose clocks are hours ahead. */
+/** Returns the first UUID of the time in 24 hours. The ids of all existing rows are smaller, even if the clock of another process is some hours ahead. */
 export const tomorrow = (): string => firstAt(timeOf(newId()) + DAY_MS);
 
 /** Returns the time in a UUIDv7, ms since 1970. */
