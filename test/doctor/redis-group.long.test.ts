@@ -53,7 +53,7 @@ test.each([
   ['a single server as a cluster', () => `redis+cluster://127.0.0.1:${sentinel.servers[0]?.port}`, 'cluster support disabled'],
   ['a server as a Sentinel', () => `redis+sentinel://127.0.0.1:${sentinel.servers[0]?.port}/coinop`, 'wrong: '],
   ['Sentinels with another name of the primary', () => sentinel.url.replace(/\/\w+$/, '/another'), 'wrong: '],
-  ['Sentinels that do not answer', () => 'redis+sentinel://127.0.0.1:1/coinop', 'All sentinels are unreachable'],
+  ['Sentinels that do not answer', () => 'redis+sentinel://127.0.0.1:1/coinop', 'no Sentinel names the primary'],
   ['a cluster that does not answer', () => 'redis+cluster://127.0.0.1:1', 'no node of the cluster answers'],
 ])(
   'REDIS_URL that names %s is found',

@@ -1,6 +1,6 @@
 import { batching } from '#lib/concurrency/batching.ts';
 import { type App, perApp } from '#platform/app.ts';
-import { REPLICATION_ID, script } from '#platform/redis/script.ts';
+import { infoField, REPLICATION_ID, script } from '#platform/redis/script.ts';
 
 /** Mark in the cache for an ended session. While the mark exists, no process caches the session again. */
 export const ENDED = 'gone';
@@ -11,17 +11,40 @@ export const ENDING = 'ending';
 const MAX_READ = 100;
 
 /**
- * Lua: reads sessions. KEYS: the mark and the cached copy of each session. Returns the replication id, then for each session [`ENDED`, `ENDING` or ''
- * for no mark, the cached session or '']. A copy with another replication id does not count, because a server that lost its latest writes may have
- * lost the mark.
+ * Lua: sets the local variable `replication_id` to the id of the data set that copies belong to, or to '' when no copy and no new mark counts. ARGV[1]:
+ * the kind of the target. With Sentinels, nothing counts on a server without replicas: a primary that was replaced and answers again has none, and it
+ * shares no marks with the new primary.
  */
-const readAll = script<[replicationId: string, ...sessions: [mark: string, session: string][]]>(`${REPLICATION_ID}
+const DATA_SET = `${REPLICATION_ID}
+if ARGV[1] == 'sentinel' then
+  ${infoField('replicas', 'replication', 'connected_slaves', '0')}
+  if replicas == '0' then replication_id = '' end
+end
+`;
+
+/** Lua: sets the mark of a session. KEYS: the mark. ARGV: the kind of the target, `ENDED` or `ENDING`, the lifetime of the mark in ms. */
+const setMark = script<'OK'>(`${DATA_SET}
+if replication_id == '' then return redis.error_reply('NOREPLICAS this primary has no replica, so another server may have replaced it') end
+return redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+`);
+
+/** Marks a session as ended or being ended. @param ttl lifetime of the mark, ms @throws when another server may be the primary, because it lacks the mark */
+export async function markSession(app: App, key: string, mark: typeof ENDED | typeof ENDING, ttl: number): Promise<void> {
+  await setMark(app.redis, [key], [app.config.redis.target.kind, mark, ttl]);
+}
+
+/**
+ * Lua: reads sessions. KEYS: the mark and the cached copy of each session. ARGV: the kind of the target. Returns the id of the data set, then for each
+ * session [`ENDED`, `ENDING` or '' for no mark, the cached session or '']. A copy with another id does not count, because a server that lost its latest
+ * writes may have lost the mark.
+ */
+const readAll = script<[replicationId: string, ...sessions: [mark: string, session: string][]]>(`${DATA_SET}
 local values, reply = redis.call('MGET', unpack(KEYS)), { replication_id }
 for i = 1, #KEYS, 2 do
   local mark, copy = values[i], values[i + 1]
   if mark == '${ENDED}' or mark == '${ENDING}' then
     reply[#reply + 1] = { mark, '' }
-  elseif copy and string.sub(copy, 1, #replication_id) == replication_id then
+  elseif copy and replication_id ~= '' and string.sub(copy, 1, #replication_id) == replication_id then
     reply[#reply + 1] = { '', string.sub(copy, #replication_id + 2) }
   else
     reply[#reply + 1] = { '', '' }
@@ -36,7 +59,7 @@ interface CachedSession {
   readonly mark: string;
   /** The encoded session; '' when it is not cached. */
   readonly copy: string;
-  /** The id of the data set that was read. */
+  /** The id of the data set that was read; '' when no copy counts. */
   readonly replicationId: string;
 }
 
@@ -56,6 +79,7 @@ const reader = perApp((app) =>
       const [replicationId, ...sessions] = await readAll(
         app.redis,
         batch.flatMap(({ keys }) => keys),
+        [app.config.redis.target.kind],
       );
       for (const [i, [mark, copy]] of sessions.entries()) {
         const pending = batch[i];
@@ -75,12 +99,28 @@ export async function readCached(app: App, keys: readonly [mark: string, copy: s
 }
 
 /**
- * Lua: caches a session, unless it has a mark, or Redis may have lost the mark since the session was read. KEYS: its mark and its copy. ARGV: the encoded
- * session, the lifetime of the copy in ms, the replication id before the session was read from PostgreSQL.
+ * Lua: caches a session, unless it has a mark, or Redis may have lost the mark since the session was read. KEYS: its mark and its copy. ARGV: the kind of
+ * the target, the encoded session, the lifetime of the copy in ms, the id of the data set before the session was read from PostgreSQL.
  */
-export const cacheUnlessEnded = script<0 | 1>(`${REPLICATION_ID}
+const writeUnlessEnded = script<0 | 1>(`${DATA_SET}
 local mark = redis.call('GET', KEYS[1])
-if mark == '${ENDED}' or mark == '${ENDING}' or replication_id ~= ARGV[3] then return 0 end
-redis.call('SET', KEYS[2], replication_id .. ' ' .. ARGV[1], 'PX', ARGV[2])
+if mark == '${ENDED}' or mark == '${ENDING}' or replication_id == '' or replication_id ~= ARGV[4] then return 0 end
+redis.call('SET', KEYS[2], replication_id .. ' ' .. ARGV[2], 'PX', ARGV[3])
 return 1
 `);
+
+/** A session to cache. */
+interface Copy {
+  /** The encoded session. */
+  readonly session: string;
+  /** Lifetime of the copy, ms. */
+  readonly ttl: number;
+  /** The id of the data set before the session was read from PostgreSQL. */
+  readonly replicationId: string;
+}
+
+/** Caches a session, unless it has a mark, or Redis may have lost the mark since the session was read. @param keys the keys of its mark and its copy */
+export async function cacheUnlessEnded(app: App, keys: readonly [mark: string, copy: string], copy: Copy): Promise<void> {
+  if (copy.replicationId === '') return;
+  await writeUnlessEnded(app.redis, keys, [app.config.redis.target.kind, copy.session, copy.ttl, copy.replicationId]);
+}

@@ -5,7 +5,7 @@ import { queryBuilder, run } from '#platform/db/query-builder.ts';
 import { milliseconds, statement } from '#platform/db/sql.ts';
 import type { Tx } from '#platform/db/transaction.ts';
 import { SessionsTable } from './entities.ts';
-import { cacheUnlessEnded, ENDED, ENDING, readCached } from './session-cache.ts';
+import { cacheUnlessEnded, ENDED, ENDING, markSession, readCached } from './session-cache.ts';
 import {
   bytesOfKey,
   decodeSession,
@@ -208,7 +208,8 @@ export class SessionStore {
   }
 
   #cache(key: string, session: SessionRecord, replicationId: string): void {
-    this.#ignoreFailure(cacheUnlessEnded(this.#app.redis, this.#cacheKeys(key), [encodeSession(session), this.#ttl(session), replicationId]));
+    const copy = { session: encodeSession(session), ttl: this.#ttl(session), replicationId };
+    this.#ignoreFailure(cacheUnlessEnded(this.#app, this.#cacheKeys(key), copy));
   }
 
   /**
@@ -216,7 +217,7 @@ export class SessionStore {
    * maximum lifetime of a session.
    */
   async #end(keys: readonly string[]): Promise<void> {
-    await Promise.all(keys.map((key) => this.#app.redis.set(this.#markKey(key), ENDING, 'PX', MAX_LIFETIME_MS)));
+    await Promise.all(keys.map((key) => markSession(this.#app, this.#markKey(key), ENDING, MAX_LIFETIME_MS)));
     await this.#finish(keys);
   }
 
@@ -233,7 +234,7 @@ export class SessionStore {
     await Promise.all(
       keys.map(async (key) => {
         const [mark, copy] = this.#cacheKeys(key);
-        await this.#app.redis.set(mark, ENDED, 'PX', ENDED_TTL_MS);
+        await markSession(this.#app, mark, ENDED, ENDED_TTL_MS);
         this.#ignoreFailure(this.#app.redis.unlink(copy));
       }),
     );

@@ -26,7 +26,7 @@ const CONNECTION_CALLS = new Set(['connect', 'read', 'write', 'getaddrinfo']);
  * no memory left.
  */
 const UNAVAILABLE_TEXT =
-  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Cluster isn't ready|Cluster is ended|Too many Cluster redirections|Failed to refresh slots cache|None of startup nodes|All sentinels are unreachable|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS|MOVED|ASK|UNBLOCKED) /i;
+  /Command timed out|Connection is closed|Stream isn't writeable|max retries per request|Cluster isn't ready|Cluster is ended|Too many Cluster redirections|Failed to refresh slots cache|None of startup nodes|no Sentinel names the primary|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS|MOVED|ASK|UNBLOCKED) /i;
 
 /** Message of node-postgres for a request that waited too long, because other requests used all connections to the database. */
 const ALL_IN_USE = 'timeout exceeded when trying to connect';

@@ -3,7 +3,8 @@ import type { Config } from '#config';
 import type { Logger } from '#platform/observability/log.ts';
 import { countCommandFailure, countReconnect, observeCommand } from '#platform/observability/metrics/metrics.ts';
 import type { RedisTarget } from './config.ts';
-import { SearchingConnector } from './sentinel-connector.ts';
+import { connectorTo } from './sentinel-connector.ts';
+import { Sentinels } from './sentinels.ts';
 
 /** A connection to one Redis server, to the primary that Sentinels name, or to all nodes of a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -113,22 +114,19 @@ export function connect(target: RedisTarget, { commandTimeout, ...options }: Red
     const all = clusterOptions(target, options);
     return commandTimeout === undefined ? new Cluster(nodes, all) : new TimedCluster(nodes, all, commandTimeout);
   }
-  // With Sentinels, the URL sets nothing: the options name the Sentinels.
-  const [url, all] = target.kind === 'server' ? [target.url, options] : ['redis://', { ...options, ...sentinelOptions(target, options) }];
+  // With Sentinels, the URL sets nothing: the connector finds the primary.
+  const [url, all] = target.kind === 'server' ? [target.url, options] : ['redis://', { ...options, ...sentinelOptions(target) }];
   return commandTimeout === undefined ? new Redis(url, all) : new TimedRedis(url, all, commandTimeout);
 }
 
-function sentinelOptions(target: RedisTarget & { kind: 'sentinel' }, { retryStrategy }: RedisOptions): RedisOptions {
-  const { nodes, name, db, username, password, sentinelUsername, sentinelPassword } = target;
-  return {
-    sentinels: [...nodes],
-    ...{ name, db, username, password, sentinelUsername, sentinelPassword },
-    ...(target.tls ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
-    ...(retryStrategy ? { sentinelRetryStrategy: retryStrategy } : {}),
-    // The Sentinels tell the connection about a failover. Without this message, a connection to a host that vanished would wait for its replies.
-    failoverDetector: true,
-    Connector: SearchingConnector,
-  };
+/** The Sentinels of each target. All connections of a process share them. */
+const groups = new WeakMap<RedisTarget, Sentinels>();
+
+function sentinelOptions(target: RedisTarget & { kind: 'sentinel' }): RedisOptions {
+  const { db, username, password, tls } = target;
+  const sentinels = groups.get(target) ?? new Sentinels(target);
+  groups.set(target, sentinels);
+  return { db, username, password, ...(tls ? { tls: {} } : {}), Connector: connectorTo(sentinels) };
 }
 
 function clusterOptions(target: RedisTarget & { kind: 'cluster' }, options: RedisOptions): ClusterOptions {

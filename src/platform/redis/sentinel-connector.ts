@@ -1,28 +1,43 @@
-import { type SentinelConnectionOptions, SentinelConnector } from 'ioredis';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AbstractConnector, type RedisOptions } from 'ioredis';
+import type { Sentinels } from './sentinels.ts';
 
-/**
- * Finds the primary of a group with Sentinels. A lost connection of ioredis stays subscribed to the Sentinels until it is established again. When the
- * Sentinels announce a new primary while the connection searches it, ioredis ends the search, and the connection never connects again. This class
- * ends the subscription before the search.
- */
-export class SearchingConnector extends SentinelConnector {
-  #isSubscribed = false;
+/** Time after which a socket that does not close on request is destroyed, ms. */
+const DISCONNECT_TIMEOUT_MS = 2_000;
+/** Interval between two searches while no Sentinel answers, ms. */
+const SEARCH_INTERVAL_MS = 500;
 
-  constructor(options: unknown) {
-    if (!hasSentinels(options)) throw new Error('the options name no Sentinels');
-    super(options);
-  }
+/** Returns the part of an ioredis connection that connects to the primary of a group with Sentinels. ioredis creates one per connection. */
+export const connectorTo = (sentinels: Sentinels): NonNullable<RedisOptions['Connector']> =>
+  class extends AbstractConnector {
+    constructor() {
+      super(DISCONNECT_TIMEOUT_MS);
+    }
 
-  override async connect(...[emit]: Parameters<SentinelConnector['connect']>): ReturnType<SentinelConnector['connect']> {
-    if (this.#isSubscribed) this.disconnect();
-    this.#isSubscribed = false;
-    const stream = await super.connect(emit);
-    stream.once('connect', () => {
-      this.#isSubscribed = true;
-    });
-    return stream;
-  }
-}
+    /** Refuses a server that says it is a replica. */
+    override check({ role }: { role?: string }): boolean {
+      return role === undefined || role === 'master';
+    }
 
-const hasSentinels = (options: unknown): options is SentinelConnectionOptions =>
-  typeof options === 'object' && options !== null && 'sentinels' in options && Array.isArray(options.sentinels);
+    /** Searches the primary until a Sentinel names it. @throws when the connection is closed meanwhile */
+    override async connect(emit: Parameters<AbstractConnector['connect']>[0]): Promise<Socket> {
+      this.connecting = true;
+      for (;;) {
+        const socket = await sentinels.open();
+        if (!this.connecting) {
+          socket?.destroy();
+          throw new Error('Connection is closed.');
+        }
+        if (socket) {
+          this.stream = socket;
+          socket.once('error', (error) => {
+            this.firstError = error;
+          });
+          return socket;
+        }
+        emit('error', new Error('no Sentinel names the primary'));
+        await sleep(SEARCH_INTERVAL_MS);
+      }
+    }
+  };
