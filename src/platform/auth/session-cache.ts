@@ -11,9 +11,9 @@ export const ENDING = 'ending';
 const MAX_READ = 100;
 
 /**
- * Lua: sets the local variable `replication_id` to the id of the data set that copies belong to, or to '' when no copy and no new mark counts. ARGV[1]:
- * the kind of the target. With Sentinels, nothing counts on a server without replicas: a primary that was replaced and answers again has none, and it
- * shares no marks with the new primary.
+ * Lua: sets the local variable `replication_id` to the id of the data set that copies belong to, or to '' when no copy counts. ARGV[1]: the kind of the
+ * target. With Sentinels, no copy counts on a server without replicas: a primary that was replaced and answers again has none, and it does not have the
+ * marks of the new primary.
  */
 const DATA_SET = `${REPLICATION_ID}
 if ARGV[1] == 'sentinel' then
@@ -22,9 +22,14 @@ if ARGV[1] == 'sentinel' then
 end
 `;
 
-/** Lua: sets the mark of a session. KEYS: the mark. ARGV: the kind of the target, `ENDED` or `ENDING`, the lifetime of the mark in ms. */
+/**
+ * Lua: sets the mark of a session. KEYS: the mark. ARGV: the kind of the target, `ENDED` or `ENDING`, the lifetime of the mark in ms. With Sentinels, a
+ * server without replicas refuses the mark, because the new primary would not receive it.
+ */
 const setMark = script<'OK'>(`${DATA_SET}
-if replication_id == '' then return redis.error_reply('NOREPLICAS this primary has no replica, so another server may have replaced it') end
+if ARGV[1] == 'sentinel' and replication_id == '' then
+  return redis.error_reply('NOREPLICAS this primary has no replica, so another server may have replaced it')
+end
 return redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 `);
 
