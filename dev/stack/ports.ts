@@ -1,7 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 const DEFAULT_PORT = 3000;
 const MAX_PORTS_TRIED = 200;
+/** Ports below those that Linux gives to outgoing connections, which begin at 32768. */
+const FIRST_STEADY_PORT = 12_000;
+const LAST_STEADY_PORT = 32_000;
 
 /** Consecutive ports for the API processes. `moved` is true if other ports were chosen because the default ports were in use. */
 export interface ApiPorts {
@@ -29,6 +33,21 @@ export async function choosePorts(chosen: string | undefined, count: number): Pr
     first = taken + 1;
   }
   throw new Error(`No port from ${DEFAULT_PORT} to ${DEFAULT_PORT + MAX_PORTS_TRIED - 1} is free: set PORT`);
+}
+
+/**
+ * Returns different free ports for servers that are killed and start again at the same port. The system gives none of them to an outgoing connection:
+ * a client that connects again and again to a port without a server may otherwise get this very port as its own. Then the client is connected to
+ * itself, and the server cannot start.
+ */
+export async function steadyPorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  for (let tries = 0; ports.size < count; tries++) {
+    if (tries === MAX_PORTS_TRIED) throw new Error(`fewer than ${count} ports from ${FIRST_STEADY_PORT} to ${LAST_STEADY_PORT} are free`);
+    const port = randomInt(FIRST_STEADY_PORT, LAST_STEADY_PORT + 1);
+    if ((await firstTaken([port])) === undefined) ports.add(port);
+  }
+  return [...ports];
 }
 
 /**

@@ -1,5 +1,4 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -9,6 +8,7 @@ import { lockFolder, unlockFolder } from './folder-lock.ts';
 import { makeFolder } from './folders.ts';
 import { logTail } from './logs.ts';
 import { stopOrphans } from './orphans.ts';
+import { steadyPorts } from './ports.ts';
 import type { StackPart } from './supervisor.ts';
 
 const HOST = '127.0.0.1';
@@ -164,7 +164,7 @@ class ServerProcess implements RedisServerProcess {
   readonly #arguments: readonly string[];
   #child: Child | undefined;
 
-  private constructor(folder: string, name: string, [port, busPort]: readonly [number, number], argumentsOf: Arguments) {
+  private constructor(folder: string, name: string, [port = 0, busPort = 0]: readonly number[], argumentsOf: Arguments) {
     this.name = name;
     this.port = port;
     this.busPort = busPort;
@@ -177,7 +177,7 @@ class ServerProcess implements RedisServerProcess {
     for (let attempt = 1; ; attempt++) {
       rmSync(folder, { recursive: true, force: true });
       makeFolder(folder, 0o700);
-      const server = new ServerProcess(folder, name, await freePorts(), argumentsOf);
+      const server = new ServerProcess(folder, name, await steadyPorts(2), argumentsOf);
       try {
         await server.start();
         return server;
@@ -273,21 +273,4 @@ export async function stopOrphanedGroup(folder: string): Promise<void> {
 async function stopOrphanedServer(folder: string): Promise<void> {
   const data = join(folder, 'data');
   await stopOrphans({ folder: data, pidFile: join(folder, 'pid'), program: /redis|valkey/, commandLineParts: [data], stop: STOP_STEPS });
-}
-
-/** Returns two ports that are free at this moment. The system chooses them. */
-async function freePorts(): Promise<readonly [number, number]> {
-  const [a, b] = [createServer(), createServer()];
-  const listen = (server: typeof a) =>
-    new Promise<number>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(0, HOST, () => {
-        const address = server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : 0);
-      });
-    });
-  const close = (server: typeof a) => new Promise((resolve) => server.close(resolve));
-  const ports = await Promise.all([listen(a), listen(b)]);
-  await Promise.all([close(a), close(b)]);
-  return ports;
 }

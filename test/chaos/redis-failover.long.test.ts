@@ -70,11 +70,14 @@ describe.each<RedisGroupKind>(['sentinel', 'cluster'])('Redis %s', (kind) => {
       }
     });
     const visiting = [visit(() => over), visit(() => over)];
-    await sleep(1_500);
-    await fault();
-    await sleep(4_000);
-    over = true;
-    await Promise.all([...scoring, ...visiting]);
+    try {
+      await sleep(1_500);
+      await fault();
+      await sleep(4_000);
+    } finally {
+      over = true;
+      await Promise.all([...scoring, ...visiting]);
+    }
     return longest;
   }
 
