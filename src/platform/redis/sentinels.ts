@@ -122,7 +122,7 @@ export class Sentinels {
     });
     this.#connections.set(address, sentinel);
     sentinel.on('error', () => undefined);
-    sentinel.on('ready', () => void this.#addOthers(sentinel));
+    sentinel.on('ready', () => this.#addOthers(sentinel));
     return sentinel;
   }
 
