@@ -20,7 +20,7 @@ const otherType = () => fail(415, `the content of file must be one of ${MEDIA_TY
 
 /**
  * Reads the structure of a received file.
- * @throws 415 when the file only begins like its type
+ * @throws 415 when the file only begins like its type; 503 when the inspection takes too long
  */
 async function requireStructure(app: App, draft: UploadDraft, type: MediaType): Promise<void> {
   if (type === 'image/gif') {
@@ -34,7 +34,7 @@ const uploadsInFlight = perApp((): string[] => []);
 /**
  * Receives an upload, detects its type from the content, and stores it as a clip.
  * @throws 400 for a malformed form; 403 when the wallet is banned; 404 for an unknown game; 413 when the file is too large; 415 for another type; 429
- * for too many concurrent uploads of the wallet; also the 409, 429 and 503 of `storeUpload`
+ * for too many concurrent uploads of the wallet; 503 when the file is not inspected in time; also the 409, 429 and 503 of `storeUpload`
  */
 export async function receiveClip(app: App, wallet: string, idempotencyKey: string | null, ctx: Koa.Context, body: Readable): Promise<Clip> {
   const inFlight = app.state(uploadsInFlight);

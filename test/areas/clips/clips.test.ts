@@ -1,5 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { inspect } from '#areas/clips/inspect.ts';
 import { MAX_CLIP_BYTES } from '#areas/clips/schemas.ts';
 import { seedInitialQuests } from '#areas/seeds.ts';
 import { ADMIN_TOKEN, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -93,6 +95,18 @@ test('a file that makes the parser loop is refused after its CPU time, not after
   const started = performance.now();
   expect((await upload(me, { gameId: GAME, file: ebml('webm') })).status).toBe(415);
   expect(performance.now() - started).toBeLessThan(9_000);
+});
+
+test('a video that is not inspected in time, because the process is stopped or busy, gets 503 and not 415', async () => {
+  const draft = await t.app.storage.draft();
+  try {
+    const file = mp4();
+    await draft.fill(Readable.from([file]), file.length, () => undefined);
+    await expect(inspect(draft, 'video/mp4', 1)).rejects.toMatchObject({ status: 503 });
+    expect(await inspect(draft, 'video/mp4')).toBe(true);
+  } finally {
+    await draft.close();
+  }
 });
 
 /** Returns an MP4 whose box `stts` (times of the frames) announces four thousand million entries. */
