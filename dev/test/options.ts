@@ -7,6 +7,7 @@ export const HELP = `bin/test [OPTIONS] [PATH…]   runs the tests below the pat
 With a PATH, the result of the tests comes first, then lint and type check run. Without a PATH, lint and type check run beside the tests.
 PostgreSQL and Redis start when the first test needs them. The last line is always: tests: N passed, N failed
 TEST_REDIS=cluster and TEST_REDIS=sentinel run the tests with a Redis Cluster, or with Sentinels, instead of one server.
+Four files that cut the connections to one server then fail and say so.
 
   --quick        runs no lint and no type check
   --name TEXT    runs only the tests whose full name matches this regular expression

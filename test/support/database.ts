@@ -29,6 +29,13 @@ function required(name: string): string {
 /** Returns the URL of the Redis that all tests share. Each application uses its own prefix. */
 export const testRedisUrl = (): string => requested?.redis ?? required('TEST_REDIS_URL');
 
+/** Returns the path of the socket of Redis, for tests that cut its connections. @throws when TEST_REDIS chose several servers */
+export function testRedisSocket(): string {
+  const url = testRedisUrl();
+  if (!url.startsWith('unix:')) throw new Error('this test cuts the connections to one Redis server: run it without TEST_REDIS');
+  return new URL(url).pathname;
+}
+
 const serverUrl = (): string => requested?.database ?? required('TEST_DATABASE_URL');
 
 function urlOf(database: string): string {

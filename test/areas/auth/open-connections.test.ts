@@ -5,7 +5,7 @@ import { OwnSession } from '#areas/auth/schemas.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { allowLivePlays } from '#test/support/areas/arcade.ts';
 import { asAdmin } from '#test/support/areas/quests.ts';
-import { testRedisUrl } from '#test/support/database.ts';
+import { testRedisSocket } from '#test/support/database.ts';
 import { FAST_TIMING, SessionClient, startApi, type TestApi } from '#test/support/http/heartbeat.ts';
 import { jsonOf } from '#test/support/http/json.ts';
 import { openEvents, type SseClient } from '#test/support/http/sse.ts';
@@ -142,7 +142,7 @@ test('GET /me/sessions lists the sessions of the wallet, and DELETE /me/sessions
 });
 
 test('a process that missed the end of a session while Redis was unreachable ends the connections after it has connected again', async () => {
-  const proxy = await openTcpProxy(new URL(testRedisUrl()).pathname);
+  const proxy = await openTcpProxy(testRedisSocket());
   const behind = await startApi({ ...t.env, REDIS_URL: `redis://127.0.0.1:${proxy.port}` }, TIMING);
   try {
     const me = await signIn(t);

@@ -1,4 +1,3 @@
-import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { arcadeEvent } from '#areas/arcade/events.ts';
@@ -6,54 +5,21 @@ import { notification } from '#areas/social/events.ts';
 import { publishTick } from '#platform/events/publisher.ts';
 import { eventStreamKey } from '#platform/events/redis-stream.ts';
 import { startTestApp } from '#test/support/app.ts';
-import { testRedisUrl } from '#test/support/database.ts';
+import { testRedisSocket } from '#test/support/database.ts';
 import { openEvents } from '#test/support/http/sse.ts';
+import { openTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 import { publishEvents } from '#workers/publish-events.ts';
 
-/** Starts a proxy to Redis whose connections can be cut. */
-async function startDetour() {
-  const target = new URL(testRedisUrl());
-  const sockets = new Set<Socket>();
-  let isCut = false;
-  const server = createServer((socket) => {
-    if (isCut) return void socket.destroy();
-    const upstream = target.hostname ? connect(Number(target.port || 6379), target.hostname) : connect(target.pathname);
-    for (const end of [socket, upstream]) {
-      sockets.add(end);
-      end.on('error', () => undefined);
-      end.on('close', () => {
-        sockets.delete(end);
-        socket.destroy();
-        upstream.destroy();
-      });
-    }
-    socket.pipe(upstream).pipe(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return {
-    url: `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    cut() {
-      isCut = true;
-      for (const socket of sockets) socket.destroy();
-    },
-    mend() {
-      isCut = false;
-    },
-    close: () => new Promise((resolve) => server.close(resolve)),
-  };
-}
-
 test('during an outage of Redis new streams get 503 and open streams stay open, and afterwards they continue without a gap', async () => {
-  const redis = await startDetour();
-  const t = await startTestApp({ workers: false, env: { REDIS_URL: redis.url } });
+  const redis = await openTcpProxy(testRedisSocket());
+  const t = await startTestApp({ workers: false, env: { REDIS_URL: `redis://127.0.0.1:${redis.port}` } });
   const publisher = publishEvents(t.app);
   const notify = (text: string) => t.app.tx(async (tx) => tx.emit(notification, { text }));
   const client = await openEvents(t);
   try {
     await notify('before');
     await client.count(1);
-    redis.cut();
+    await redis.shut();
     let refused = await fetch(`${t.url}/events`);
     while (refused.status === 200) {
       await refused.body?.cancel();
@@ -63,7 +29,7 @@ test('during an outage of Redis new streams get 503 and open streams stay open, 
     expect(refused.headers.get('retry-after')).not.toBeNull();
     await notify('meanwhile');
     expect(client.isOpen).toBe(true);
-    redis.mend();
+    await redis.open();
     await client.count(2);
     await notify('after');
     await client.count(3);
@@ -74,7 +40,7 @@ test('during an outage of Redis new streams get 503 and open streams stay open, 
     expect(resumed.values('text')).toEqual(['meanwhile', 'after']);
   } finally {
     client.close();
-    redis.mend();
+    await redis.open();
     await publisher.close();
     await t.close();
     await redis.close();

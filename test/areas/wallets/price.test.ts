@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { untilReady } from '#platform/redis/connection.ts';
 import { startApi } from '#test/support/api.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { testRedisUrl } from '#test/support/database.ts';
+import { testRedisSocket } from '#test/support/database.ts';
 import { type PriceReply, type PriceServer, startPriceServer } from '#test/support/servers/price-server.ts';
 import { openTcpProxy } from '#test/support/servers/tcp-proxy.ts';
 import { send } from '#test/support/wallet.ts';
@@ -65,7 +65,7 @@ test('all processes together request the source once per 30 seconds', async () =
 });
 
 test('without Redis, each process requests the source itself', async () => {
-  const way = await openTcpProxy(new URL(testRedisUrl()).pathname);
+  const way = await openTcpProxy(testRedisSocket());
   const alone = await startApi({ ...t.env, REDIS_URL: `redis://127.0.0.1:${way.port}` }, t.clock);
   try {
     await way.shut();

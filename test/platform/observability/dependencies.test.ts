@@ -6,7 +6,7 @@ import { purgeExpired } from '#jobs/maintenance.ts';
 import { statement } from '#platform/db/sql.ts';
 import { reply, route } from '#platform/http/route.ts';
 import { healthz, readyz, startHealthServer } from '#platform/observability/health.ts';
-import { asOwner, createDatabase, testRedisUrl } from '#test/support/database.ts';
+import { asOwner, createDatabase, testRedisSocket } from '#test/support/database.ts';
 import { readResponse, startTestServer, type TestServer, TOKENS } from '#test/support/http/framework.ts';
 import { PATIENCE } from '#test/support/patience.ts';
 import { openTcpProxy, type TcpProxy } from '#test/support/servers/tcp-proxy.ts';
@@ -64,7 +64,7 @@ let server: TestServer;
 let proxy: TcpProxy;
 let health: { readonly port: number; close(): Promise<void> };
 beforeAll(async () => {
-  proxy = await openTcpProxy(new URL(testRedisUrl()).pathname);
+  proxy = await openTcpProxy(testRedisSocket());
   server = await startTestServer(routes, { env: { REDIS_URL: `redis://127.0.0.1:${proxy.port}` } });
   health = await startHealthServer(server.app);
   await expectRecovery(`${server.url}/queue`);
