@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 
 const DEFAULT_PORT = 3000;
 const MAX_PORTS_TRIED = 200;
-/** Ports below those that Linux gives to outgoing connections, which begin at 32768. */
+/** First and last port of `steadyPorts`. Linux gives the ports from 32768 on to outgoing connections. */
 const FIRST_STEADY_PORT = 12_000;
 const LAST_STEADY_PORT = 32_000;
 
@@ -36,9 +36,9 @@ export async function choosePorts(chosen: string | undefined, count: number): Pr
 }
 
 /**
- * Returns different free ports for servers that are killed and start again at the same port. The system gives none of them to an outgoing connection:
- * a client that connects again and again to a port without a server may otherwise get this very port as its own. Then the client is connected to
- * itself, and the server cannot start.
+ * Returns different free ports for servers that are stopped and start again at the same port. Outgoing connections never use these ports. With another
+ * port, a client that retries its connection while the server is stopped may get the port of the server as its own port. The client is then connected
+ * to itself, and the server cannot start.
  */
 export async function steadyPorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

@@ -7,7 +7,7 @@ import { openThread, type Thread } from '#platform/threads/worker-thread.ts';
 import type { MediaInspector } from './inspect-thread.ts';
 import type { MediaType } from './media-type.ts';
 
-/** Maximum time of the inspection of one file, ms. A process that was stopped, or that gets too little CPU, may need longer. That says nothing about the file. */
+/** Maximum time of the inspection of one file, ms. A process that was stopped or gets too little CPU needs longer for any file, so the file is not refused. */
 const TIMEOUT_MS = 10_000;
 /**
  * Maximum CPU time of the inspection of one file, ms. A file that needs more is refused. Most files need less than half a second with the start of the

@@ -109,7 +109,7 @@ export async function readCached(app: App, keys: readonly [mark: string, copy: s
  */
 const writeUnlessEnded = script<0 | 1>(`${DATA_SET}
 local mark = redis.call('GET', KEYS[1])
-if mark == '${ENDED}' or mark == '${ENDING}' or replication_id == '' or replication_id ~= ARGV[4] then return 0 end
+if mark == '${ENDED}' or mark == '${ENDING}' or replication_id ~= ARGV[4] then return 0 end
 redis.call('SET', KEYS[2], replication_id .. ' ' .. ARGV[2], 'PX', ARGV[3])
 return 1
 `);
@@ -120,7 +120,7 @@ interface Copy {
   readonly session: string;
   /** Lifetime of the copy, ms. */
   readonly ttl: number;
-  /** The id of the data set before the session was read from PostgreSQL. */
+  /** The id of the data set before the session was read from PostgreSQL; '' when no copy counts. */
   readonly replicationId: string;
 }
 

@@ -16,7 +16,7 @@ const MAX_SENTINELS = 32;
 
 type SentinelTarget = RedisTarget & { kind: 'sentinel' };
 
-/** What a Sentinel replied. */
+/** The reply of a Sentinel. */
 interface Reply {
   readonly primary: RedisNode;
   /** Number of the failover that made this server the primary. It grows with each failover. */
@@ -28,13 +28,13 @@ interface Reply {
 const addressOf = ({ host, port }: RedisNode): string => `${host}:${port}`;
 
 /**
- * The Sentinels of a group. They learn of a failover one after the other, and a primary that was replaced may answer again before the last of them has
- * learned. So a process asks all of them, and the reply with the newest failover counts. It asks again and again while it has connections to the
- * primary, and closes those that lead to another server: a message of the Sentinels could be lost.
+ * The Sentinels of a group. They learn of a failover one after the other. A replaced primary may answer again before the last Sentinel has learned of the
+ * failover. So the process asks all Sentinels, and the reply with the newest failover counts. The process asks at a fixed interval, because it could miss
+ * an announcement, and closes its connections to servers that are not the primary.
  */
 export class Sentinels {
   readonly #target: SentinelTarget;
-  /** The Sentinels that the target lists, and those that they named. */
+  /** The Sentinels in the URL, and the other Sentinels of the group, which the first ones named. */
   readonly #nodes = new Map<string, RedisNode>();
   /** Connections to the Sentinels, by address; none while no connection uses the group. */
   readonly #connections = new Map<string, Redis>();
@@ -137,7 +137,7 @@ export class Sentinels {
     }
   }
 
-  /** Closes the connections to the Sentinels when no socket to the primary is left and none is searched. */
+  /** Closes the connections to the Sentinels when no socket is open and no call of `open` is in flight. */
   #closeUnused(): void {
     if (this.#sockets.size > 0 || this.#searches > 0) return;
     clearTimeout(this.#timer);

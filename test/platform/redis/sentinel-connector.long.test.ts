@@ -58,7 +58,9 @@ test('connections that search the primary while the Sentinels announce a new one
 test('connections move from a primary that hangs to the new one, also when the Sentinels have closed all connections before', async () => {
   const group = await startRedisGroup('sentinel', join(folder, 'silent'));
   const [primary, ...replicas] = group.servers;
-  const connections = Array.from({ length: CONNECTIONS }, (_, i) => open(parseRedisUrl(group.url), i, 50));
+  // The connections of a process share the target, and so the connections to the Sentinels.
+  const target = parseRedisUrl(group.url);
+  const connections = Array.from({ length: CONNECTIONS }, (_, i) => open(target, i, 50));
   try {
     await retryUntilPass(async () => expect(await portsOf(connections)).toEqual([primary?.port]));
     for (const sentinel of group.sentinels) for (const type of ['pubsub', 'normal']) await ask(sentinel, (one) => one.client('KILL', 'TYPE', type));

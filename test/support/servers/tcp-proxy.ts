@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { steadyPorts } from '#dev/stack/ports.ts';
 
 /** A TCP proxy to a server. Tests can close its connections, or make them hang. */
 export interface TcpProxy {
@@ -47,9 +47,8 @@ export async function openTcpProxy(target: string, changeReply: (bytes: Buffer) 
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy();
     });
-  await listen(0);
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
+  const [port = 0] = await steadyPorts(1);
+  await listen(port);
   return {
     port,
     shut,
@@ -58,8 +57,7 @@ export async function openTcpProxy(target: string, changeReply: (bytes: Buffer) 
     },
     async open() {
       isBlocked = false;
-      // While the proxy was shut, an outgoing connection of another process may have taken the port for a moment.
-      for (let tries = 1; !server.listening; tries++) await listen(port).catch((error: unknown) => (tries < 20 ? sleep(250) : Promise.reject(error)));
+      if (!server.listening) await listen(port);
     },
     close: async () => {
       if (server.listening) await shut();
