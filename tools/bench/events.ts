@@ -9,15 +9,16 @@ import { secondsOf } from './support/cpu.ts';
 import { percentiles } from './support/load.ts';
 import { COLLECTOR_OPTIONS, collectedBytes } from './support/memory.ts';
 import { type Against, report, reportUnavailable } from './support/report.ts';
-import { type Streamer, startBareStream, startNchan } from './support/streams.ts';
-import { mark, type Report, startSubscribers } from './support/subscribers.ts';
+import { SentEvents } from './support/streams/sent-events.ts';
+import { type Streamer, startBareStream, startBareWriter, startNchan } from './support/streams/servers.ts';
+import { type Subscribers, startSubscribers, untilDelivered } from './support/streams/subscribers.ts';
 import { SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**
  * This benchmark measures the event stream with thousands of subscribers on one API process: memory per subscriber, delay from the commit of an event
  * to its delivery, and lost events while connections are cut and the API process is replaced. It compares the stream with a minimal node:http server
- * and with nchan, a module of nginx. Then it measures the delivery by two API processes, each with half of the subscribers. One worker, PostgreSQL, Redis,
- * all subscribers and the senders share one machine.
+ * and with nchan, a module of nginx. Then it measures the delivery by two API processes, each with half of the subscribers, and by two processes that
+ * only write, which show the limit of the machine. One worker, PostgreSQL, Redis, all subscribers and the senders share one machine.
  */
 
 /** Numbers of subscribers to measure. With ten subscribers, almost all of the delay comes from the commit, the publication and the stream. */
@@ -27,6 +28,8 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 /** Numbers of subscribers to measure on two API processes, and the maximum p99 of each, ms. A second process of subscribers serves the second API process. */
 const ON_TWO = numbers(process.env.BENCH_SUBSCRIBERS_ON_TWO ?? '10000,20000');
 const TARGETS_ON_TWO: Readonly<Record<number, number>> = { 10000: 200 };
+/** Maximum multiple of the p99 of two bare writers in the same run. */
+const TIMES_LIMIT = 1.4;
 /** Streams per wallet: half of the maximum, because a stream counts until the service notices that its connection was cut. */
 const STREAMS_PER_WALLET = 10;
 const KILLS_PER_SEC = 200;
@@ -41,7 +44,7 @@ const SETTLE_MS = 1_500;
 const WARMUP = 200;
 
 const subscribers = startSubscribers();
-let seq = 0;
+const sent = new SentEvents();
 
 // Returns the file limit (maximum open files) that the API process needs for `count` streams. The process accepts streams until only a quarter of its
 // file limit is free.
@@ -98,7 +101,7 @@ async function measureOurs(): Promise<void> {
     name: OURS,
     port: Number(new URL(system.urls[0] ?? '').port),
     path: STREAM_PATH,
-    cookies: await cookiesFor(system, maxSubscribers),
+    cookies: await cookiesFor(system, Math.max(maxSubscribers, WARMUP)),
     pid,
     bytes: () => collectedBytes(pid()),
     publish: publisherOf(sender),
@@ -111,15 +114,15 @@ async function measureOurs(): Promise<void> {
       await measure(streamer, count);
     }
     await open(streamer, maxSubscribers);
-    await subscribers.send({ do: 'begin', seq });
+    await subscribers.send({ do: 'begin', seq: sent.seq });
     await subscribers.send({ do: 'kill', perSec: KILLS_PER_SEC });
-    const sending = send(streamer, Math.max(...RATES));
+    const sending = sent.send(streamer.publish, Math.max(...RATES), SECONDS);
     await sleep((SECONDS * 1_000) / 2);
     await system.apis[0]?.stop();
     await system.apis[0]?.start();
     await sending;
     await subscribers.send({ do: 'kill', perSec: 0 });
-    const { connects, events, lost, duplicates, resets, open: left, lowestSeq } = await untilDelivered(seq, 60_000);
+    const { connects, events, lost, duplicates, resets, open: left, lowestSeq } = await untilDelivered(subscribers, sent.seq, 60_000);
     const what = `${maxSubscribers} subscribers, ${KILLS_PER_SEC} cut a second, process replaced`;
     report(`${what}: reconnects`, connects, 'times');
     report(`${what}: messages`, events, '');
@@ -127,7 +130,7 @@ async function measureOurs(): Promise<void> {
     report(`${what}: duplicates`, duplicates, '', { atMost: 0 });
     report(`${what}: resets`, resets, '', { atMost: 0 });
     report(`${what}: not connected at the end`, maxSubscribers - left, '', { atMost: 0 });
-    report(`${what}: behind at the end`, seq - lowestSeq, 'events', { atMost: 0 });
+    report(`${what}: behind at the end`, sent.seq - lowestSeq, 'events', { atMost: 0 });
     await subscribers.send({ do: 'close' });
   } finally {
     await sender.close();
@@ -146,43 +149,92 @@ function publisherOf(sender: App): Streamer['publish'] {
     );
 }
 
-/** Measures the delivery by two API processes, each with half of the subscribers. The latencies are those of the slower half. */
+/** Measures the delivery by two API processes, and by two processes of `bare-writer.ts`, each with half of the subscribers. */
 async function measureTwo(): Promise<void> {
-  const system = await startSystem({ apis: 2, durable: true, env: { SESSION_KEYS: SESSION_KEY } });
-  const sender = await openContext(readConfig({ ...system.env }), 'bench');
   const halves = [subscribers, startSubscribers()];
-  const perSec = Math.max(...RATES);
   try {
-    const cookies = await cookiesFor(system, Math.max(...possibleOnTwo) / 2);
-    for (const count of possibleOnTwo) {
-      await Promise.all(
-        halves.map((half, i) =>
-          half.send({ do: 'open', port: Number(new URL(system.urls[i] ?? '').port), path: STREAM_PATH, count: count / 2, cookies }),
-        ),
-      );
-      await sleep(SETTLE_MS);
-      for (const half of halves) await half.send({ do: 'begin', seq });
-      const cpu = () => system.apis.reduce((sum, { pid }) => sum + secondsOf(pid), 0);
-      const before = cpu();
-      await send({ publish: publisherOf(sender) }, perSec);
-      const reports = await Promise.all(halves.map((half) => untilDelivered(seq, 10_000, half)));
-      const events = reports.reduce((sum, one) => sum + one.events - one.duplicates, 0);
-      const what = `two processes, ${count} subscribers, ${perSec} events/s`;
-      const p99 = TARGETS_ON_TWO[count];
-      report(`${what}: p50`, Math.max(...reports.map((one) => one.p50)), 'ms');
-      report(`${what}: p99`, Math.max(...reports.map((one) => one.p99)), 'ms', p99 === undefined ? '' : { atMost: p99 });
-      report(`${what}: CPU per message`, (1e6 * (cpu() - before)) / events, 'µs');
-      report(`${what}: messages per read`, events / reports.reduce((sum, { chunks }) => sum + chunks, 0), '');
-      report(`${what}: not delivered`, count * perSec * SECONDS - events, '', { atMost: 0 });
-      report(`${what}: disconnected`, count - reports.reduce((sum, one) => sum + one.open, 0), '', { atMost: 0 });
-      for (const half of halves) await half.send({ do: 'close' });
-      await sleep(SETTLE_MS);
-    }
+    const limits = await measureTwoWriters(halves);
+    await measureTwoProcesses(halves, limits);
   } finally {
     halves[1]?.stop();
+  }
+}
+
+/** @returns the p99 latencies by number of subscribers, ms */
+async function measureTwoWriters(halves: Subscribers[]): Promise<Map<number, number>> {
+  const writers = await Promise.all([startBareWriter(), startBareWriter()]);
+  const publish: Streamer['publish'] = async (texts) => void (await Promise.all(writers.map((writer) => writer.publish(texts))));
+  const limits = new Map<number, number>();
+  try {
+    for (const count of possibleOnTwo) limits.set(count, (await measureOnTwo('two bare writers', writers, halves, publish, count)).p99);
+  } finally {
+    for (const writer of writers) await writer.stop();
+  }
+  return limits;
+}
+
+/** @param limits the p99 latencies of two bare writers by number of subscribers, ms */
+async function measureTwoProcesses(halves: Subscribers[], limits: ReadonlyMap<number, number>): Promise<void> {
+  const system = await startSystem({ apis: 2, durable: true, env: { SESSION_KEYS: SESSION_KEY } });
+  const sender = await openContext(readConfig({ ...system.env }), 'bench');
+  try {
+    const cookies = await cookiesFor(system, Math.max(...possibleOnTwo) / 2);
+    const servers = system.apis.map(({ pid }, i) => ({
+      port: Number(new URL(system.urls[i] ?? '').port),
+      path: STREAM_PATH,
+      cookies,
+      pid: () => pid,
+    }));
+    for (const count of possibleOnTwo) {
+      const target = TARGETS_ON_TWO[count];
+      const { what, p99, open } = await measureOnTwo('two processes', servers, halves, publisherOf(sender), count, target);
+      report(`${what}: p99, multiple of two bare writers' p99`, p99 / (limits.get(count) ?? Number.NaN), '×', { atMost: TIMES_LIMIT });
+      report(`${what}: disconnected`, count - open, '', { atMost: 0 });
+    }
+  } finally {
     await sender.close();
     await system.stop();
   }
+}
+
+/**
+ * Measures the delivery by two servers. The latencies are those of the slower half.
+ * @param target the maximum p99, ms
+ * @returns the name of the measurement, the p99 in ms, and the number of subscribers that are still connected
+ */
+async function measureOnTwo(
+  name: string,
+  servers: readonly Pick<Streamer, 'port' | 'path' | 'cookies' | 'pid'>[],
+  halves: Subscribers[],
+  publish: Streamer['publish'],
+  count: number,
+  target?: number,
+): Promise<{ what: string; p99: number; open: number }> {
+  const perSec = Math.max(...RATES);
+  const what = `${name}, ${count} subscribers, ${perSec} events/s`;
+  await Promise.all(
+    halves.map(async (half, i) => {
+      const { port = 0, path = '', cookies } = servers[i] ?? {};
+      await half.send({ do: 'open', port, path, count: count / 2, cookies });
+    }),
+  );
+  await sleep(SETTLE_MS);
+  for (const half of halves) await half.send({ do: 'begin', seq: sent.seq });
+  const cpu = () => servers.reduce((sum, { pid }) => sum + secondsOf(pid()), 0);
+  const before = cpu();
+  await sent.send(publish, perSec, SECONDS);
+  const reports = await Promise.all(halves.map((half) => untilDelivered(half, sent.seq, 10_000)));
+  const used = cpu() - before;
+  const events = reports.reduce((sum, one) => sum + one.events - one.duplicates, 0);
+  const p99 = Math.max(...reports.map((one) => one.p99));
+  report(`${what}: p50`, Math.max(...reports.map((one) => one.p50)), 'ms');
+  report(`${what}: p99`, p99, 'ms', target === undefined ? '' : { atMost: target });
+  report(`${what}: CPU per message`, (1e6 * used) / events, 'µs');
+  report(`${what}: messages per read`, events / reports.reduce((sum, { chunks }) => sum + chunks, 0), '');
+  report(`${what}: not delivered`, count * perSec * SECONDS - events, '', { atMost: 0 });
+  for (const half of halves) await half.send({ do: 'close' });
+  await sleep(SETTLE_MS);
+  return { what, p99, open: reports.reduce((sum, one) => sum + one.open, 0) };
 }
 
 async function open(streamer: Streamer, count: number): Promise<void> {
@@ -209,11 +261,11 @@ async function measure(streamer: Streamer, count: number): Promise<void> {
   if (count >= WARMUP) reportValue(`${count} subscribers: memory each`, kb, 'KB', { atMost: TARGET.kb });
   for (const perSec of RATES) {
     const what = `${count} subscribers, ${perSec} events/s`;
-    await subscribers.send({ do: 'begin', seq });
+    await subscribers.send({ do: 'begin', seq: sent.seq });
     const cpu = secondsOf(streamer.pid());
     const began = performance.now();
-    const [healthz] = await Promise.all([isOurs ? probe(streamer.port) : null, send(streamer, perSec)]);
-    const { chunks, events, duplicates, p50, p99 } = await untilDelivered(seq, 10_000);
+    const [healthz] = await Promise.all([isOurs ? probe(streamer.port) : null, sent.send(streamer.publish, perSec, SECONDS)]);
+    const { chunks, events, duplicates, p50, p99 } = await untilDelivered(subscribers, sent.seq, 10_000);
     const used = secondsOf(streamer.pid()) - cpu;
     reportValue(`${what}: p50`, p50, 'ms');
     reportValue(`${what}: p99`, p99, 'ms', { atMost: TARGET.p99 });
@@ -227,33 +279,13 @@ async function measure(streamer: Streamer, count: number): Promise<void> {
   await sleep(SETTLE_MS);
 }
 
-/** Sends events at a steady rate. Events that are overdue are sent together. */
-async function send(streamer: Pick<Streamer, 'publish'>, perSec: number): Promise<void> {
-  const began = performance.now();
-  for (let sent = 0; sent < SECONDS * perSec; ) {
-    const due = Math.min(SECONDS * perSec, 1 + Math.floor(((performance.now() - began) * perSec) / 1_000));
-    if (due > sent) await streamer.publish(Array.from({ length: due - sent }, () => mark(++seq)));
-    else await sleep(Math.max(0, (1_000 * due) / perSec - (performance.now() - began)));
-    sent = due;
-  }
-}
-
 /** Sends requests to /healthz during one measurement and returns their p99 latency, ms. */
 async function probe(port: number): Promise<number> {
   const times: number[] = [];
   for (const end = performance.now() + SECONDS * 1_000; performance.now() < end; await sleep(20)) {
-    const sent = performance.now();
+    const began = performance.now();
     await (await fetch(`http://127.0.0.1:${port}/healthz`)).arrayBuffer();
-    times.push(performance.now() - sent);
+    times.push(performance.now() - began);
   }
   return percentiles(times).p99;
-}
-
-async function untilDelivered(event: number, withinMs: number, half = subscribers): Promise<Report> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const report = await half.send({ do: 'report' });
-    if (report.lowestSeq >= event || performance.now() > deadline) return report;
-    await sleep(200);
-  }
 }

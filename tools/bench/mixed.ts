@@ -9,7 +9,7 @@ import { load, percentiles, request } from './support/load.ts';
 import { openRound } from './support/open-round.ts';
 import { report, reportLoad } from './support/report.ts';
 import { type RequestType, requestMix } from './support/request-mix.ts';
-import { mark, startSubscribers } from './support/subscribers.ts';
+import { mark, startSubscribers } from './support/streams/subscribers.ts';
 import { openGame, openPlays, SESSION_KEY, signedInWallets } from './support/wallets.ts';
 
 /**

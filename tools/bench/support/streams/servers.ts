@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { COLLECTOR_OPTIONS, collectedBytes, residentBytes } from './memory.ts';
+import { COLLECTOR_OPTIONS, collectedBytes, residentBytes } from '../memory.ts';
 
 /** A server that sends an event stream to its subscribers. */
 export interface Streamer {
@@ -25,14 +25,20 @@ export interface Streamer {
 }
 
 /** Starts the minimal node:http server of `bare-stream.ts`. */
-export async function startBareStream(): Promise<Streamer> {
-  const child = fork(join(import.meta.dirname, 'bare-stream.ts'), { execArgv: [COLLECTOR_OPTIONS], stdio: ['ignore', 'inherit', 'ignore', 'ipc'] });
+export const startBareStream = (): Promise<Streamer> => startBare('bare node:http', 'bare-stream.ts');
+
+/** Starts the process of `bare-writer.ts`, whose latency is the limit on this machine. */
+export const startBareWriter = (): Promise<Streamer> => startBare('bare writer', 'bare-writer.ts');
+
+/** Starts a program of this folder that sends its address to this process and receives texts from it. */
+async function startBare(name: string, program: string): Promise<Streamer> {
+  const child = fork(join(import.meta.dirname, program), { execArgv: [COLLECTOR_OPTIONS], stdio: ['ignore', 'inherit', 'ignore', 'ipc'] });
   const port = await new Promise<number>((resolve) => {
     child.once('message', (address: AddressInfo) => resolve(address.port));
   });
   const pid = child.pid ?? 0;
   return {
-    name: 'bare node:http',
+    name,
     port,
     path: '/',
     pid: () => pid,

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A command for the process that runs the subscribers. The process responds to each command with a `Report`. */
 export type Command =
@@ -30,8 +31,16 @@ export interface Report {
   max: number;
 }
 
-/** Starts the process that runs the subscribers. `send` sends a command to the process and returns the report. */
-export function startSubscribers(): { pid: number; send(command: Command): Promise<Report>; stop(): void } {
+/** A process that runs subscribers. */
+export interface Subscribers {
+  readonly pid: number;
+  /** Sends a command to the process and returns the report. */
+  send(command: Command): Promise<Report>;
+  stop(): void;
+}
+
+/** Starts a process that runs subscribers. */
+export function startSubscribers(): Subscribers {
   const child = fork(join(import.meta.dirname, 'subscribers-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   return {
     pid: child.pid ?? 0,
@@ -43,6 +52,16 @@ export function startSubscribers(): { pid: number; send(command: Command): Promi
     },
     stop: () => child.disconnect(),
   };
+}
+
+/** Returns the report when every subscriber has received an event, or after `withinMs`. @param seq the number of the event */
+export async function untilDelivered(subscribers: Subscribers, seq: number, withinMs: number): Promise<Report> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const report = await subscribers.send({ do: 'report' });
+    if (report.lowestSeq >= seq || performance.now() > deadline) return report;
+    await sleep(200);
+  }
 }
 
 /**
