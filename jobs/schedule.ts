@@ -30,7 +30,7 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   findTicketPayments: IF_DUE_MS,
   refreshDenyList: 60_000,
   // Rewards
-  projectDay: 60_000,
+  projectDay: 300_000,
   sweepEpochs: 20_000,
   followEpochs: IF_DUE_MS,
   findClaimSignatures: IF_DUE_MS,

@@ -6,7 +6,7 @@ import { type Postgres, startPostgres } from './postgres.ts';
 import { ApiSlot, ProcessSlot, type RestartableProcess } from './process-slot.ts';
 import { runProcess } from './processes.ts';
 import { type Redis, startRedis } from './redis.ts';
-import { startFailoverRedis } from './redis-failover.ts';
+import { startFailoverRedis } from './redis-group/failover.ts';
 import { Supervisor } from './supervisor.ts';
 import { openTemporaryFolder } from './temporary.ts';
 

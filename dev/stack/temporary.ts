@@ -5,7 +5,7 @@ import { newTemporaryFolder, removeSocketFolder, temporaryBase } from './folders
 import { MEMBERS } from './patroni/member.ts';
 import { stopOrphanedPostgres } from './postgres.ts';
 import { stopOrphanedRedis } from './redis.ts';
-import { stopOrphanedGroup } from './redis-group.ts';
+import { stopOrphanedGroup } from './redis-group/group.ts';
 
 /** The folders of PostgreSQL servers: one alone, or two under Patroni. */
 const POSTGRES = ['postgres', ...MEMBERS.map((name) => join('patroni', name))];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Postgres, startPostgres } from '#dev/stack/postgres.ts';
 import { startRedis } from '#dev/stack/redis.ts';
-import { startRedisGroup } from '#dev/stack/redis-group.ts';
+import { startRedisGroup } from '#dev/stack/redis-group/group.ts';
 import type { StackPart, Supervisor } from '#dev/stack/supervisor.ts';
 
 /** URLs of the PostgreSQL and the Redis that all tests of a run share. */

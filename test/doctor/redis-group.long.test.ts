@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { inspectConfig } from '#config';
 import { openContext } from '#context';
-import { type RedisGroup, startRedisGroup } from '#dev/stack/redis-group.ts';
+import { type RedisGroup, startRedisGroup } from '#dev/stack/redis-group/group.ts';
 import { redis as check } from '#doctor/checks/redis.ts';
 import { examine } from '#doctor/examine.ts';
 import { openLog } from '#platform/observability/log.ts';

@@ -118,7 +118,7 @@ test('a class whose status requests hang does not delay the polling of another c
 test('claims whose requests to the RPC node hang delay neither a payment nor a root', async () => {
   const worker: Awaited<ReturnType<typeof startWorker>> = await startWorker(t.env, (t as TestApp).clock);
   try {
-    const players = await Promise.all(Array.from({ length: 110 }, () => newClaimant(t)));
+    const players = await Promise.all(Array.from({ length: 110 }, () => newClaimant(t, { tokenAccount: false })));
     const epoch = await openEpoch(
       t,
       800,

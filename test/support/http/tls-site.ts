@@ -13,7 +13,10 @@ const sequence = (...parts: readonly Buffer[]) => der(0x30, ...parts);
 const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const utcTime = (ms: number) => der(0x17, Buffer.from(`${new Date(ms).toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`));
 
-/** Creates a self-signed certificate of one day for tests. Clients must be told to ignore that no authority signed it. */
+/**
+ * Creates a self-signed certificate of one day for 127.0.0.1. Clients must be told to ignore that no authority signed it, or to trust it as its own
+ * authority.
+ */
 export function createCertificate(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const spki = publicKey.export({ format: 'der', type: 'spki' });
@@ -25,7 +28,10 @@ export function createCertificate(): { key: string; cert: string } {
   const serial = der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)]));
   const validity = sequence(utcTime(Date.now() - 3_600_000), utcTime(Date.now() + 86_400_000));
   const version3 = der(0xa0, der(0x02, Buffer.from([2])));
-  const content = sequence(version3, serial, ecdsaWithSha256, name, validity, name, spki);
+  // The extension `subjectAltName` names the address, RFC 5280 section 4.2.1.6.
+  const address = sequence(oid('551d11'), der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1])))));
+  const extensions = der(0xa3, sequence(address));
+  const content = sequence(version3, serial, ecdsaWithSha256, name, validity, name, spki, extensions);
   const signature = der(0x03, Buffer.from([0]), sign('sha256', content, privateKey));
   const certificate = sequence(content, ecdsaWithSha256, signature).toString('base64');
   return {

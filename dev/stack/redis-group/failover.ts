@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from './redis.ts';
-import { PRIMARY_NAME, type RedisGroup, type RedisServerProcess, startRedisGroup } from './redis-group.ts';
+import type { Redis } from '../redis.ts';
+import { PRIMARY_NAME, type RedisGroup, startRedisGroup } from './group.ts';
+import type { RedisServerProcess } from './server.ts';
 
 /** Maximum time of a failover, and of the return of a server until it replicates, ms. It is long, because tests share their machine. */
 const WHOLE_WITHIN_MS = 180_000;
