@@ -190,7 +190,7 @@ try {
   const each = playsFor(SECONDS + WARMUP_SECONDS);
   // Sends load before the measurements, so that Node compiles the code.
   await loadScores(await signInAgain(wallets), each, { connections: 64, seconds: 5, warmupSeconds: 2 });
-  // Without statistics of the new rows, PostgreSQL reads all scores for the first play of each wallet, so the measurement would contain first plays.
+  // Without statistics of the new rows, PostgreSQL would read all scores for the first play of each wallet, and the warm-up would start few plays.
   await vacuum();
   await loadPairs(await signInAgain(wallets));
   isWarmUp = false;
