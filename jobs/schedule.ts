@@ -30,6 +30,7 @@ export const schedule: { readonly [Name in keyof typeof jobs]?: number } = {
   findTicketPayments: IF_DUE_MS,
   refreshDenyList: 60_000,
   // Rewards
+  // A request that reads an outdated projection also starts this job.
   projectDay: 300_000,
   sweepEpochs: 20_000,
   followEpochs: IF_DUE_MS,

@@ -28,8 +28,8 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 /** Numbers of subscribers to measure on two API processes, and the maximum p99 of each, ms. A second process of subscribers serves the second API process. */
 const ON_TWO = numbers(process.env.BENCH_SUBSCRIBERS_ON_TWO ?? '10000,20000');
 const TARGETS_ON_TWO: Readonly<Record<number, number>> = { 10000: 200 };
-/** Maximum multiple of the p99 of two bare writers in the same run. */
-const TIMES_LIMIT = 1.5;
+/** Maximum p99 of two API processes, as a multiple of the p99 of two bare writers in the same run. */
+const MAX_MULTIPLE = 1.5;
 /** Streams per wallet: half of the maximum, because a stream counts until the service notices that its connection was cut. */
 const STREAMS_PER_WALLET = 10;
 const KILLS_PER_SEC = 200;
@@ -160,13 +160,22 @@ async function measureTwo(): Promise<void> {
   }
 }
 
+/** Two servers that deliver the same events. */
+interface TwoServers {
+  readonly name: string;
+  readonly servers: readonly Pick<Streamer, 'port' | 'path' | 'cookies' | 'pid'>[];
+  /** Sends texts to the subscribers of both servers. */
+  readonly publish: Streamer['publish'];
+}
+
 /** @returns the p99 latencies by number of subscribers, ms */
-async function measureTwoWriters(halves: Subscribers[]): Promise<Map<number, number>> {
+async function measureTwoWriters(halves: readonly Subscribers[]): Promise<Map<number, number>> {
   const writers = await Promise.all([startBareWriter(), startBareWriter()]);
   const publish: Streamer['publish'] = async (texts) => void (await Promise.all(writers.map((writer) => writer.publish(texts))));
   const limits = new Map<number, number>();
   try {
-    for (const count of possibleOnTwo) limits.set(count, (await measureOnTwo('two bare writers', writers, halves, publish, count)).p99);
+    for (const count of possibleOnTwo)
+      limits.set(count, (await measureOnTwo({ name: 'two bare writers', servers: writers, publish }, halves, count)).p99);
   } finally {
     for (const writer of writers) await writer.stop();
   }
@@ -174,7 +183,7 @@ async function measureTwoWriters(halves: Subscribers[]): Promise<Map<number, num
 }
 
 /** @param limits the p99 latencies of two bare writers by number of subscribers, ms */
-async function measureTwoProcesses(halves: Subscribers[], limits: ReadonlyMap<number, number>): Promise<void> {
+async function measureTwoProcesses(halves: readonly Subscribers[], limits: ReadonlyMap<number, number>): Promise<void> {
   const system = await startSystem({ apis: 2, durable: true, env: { SESSION_KEYS: SESSION_KEY } });
   const sender = await openContext(readConfig({ ...system.env }), 'bench');
   try {
@@ -187,8 +196,8 @@ async function measureTwoProcesses(halves: Subscribers[], limits: ReadonlyMap<nu
     }));
     for (const count of possibleOnTwo) {
       const target = TARGETS_ON_TWO[count];
-      const { what, p99, open } = await measureOnTwo('two processes', servers, halves, publisherOf(sender), count, target);
-      report(`${what}: p99, multiple of two bare writers' p99`, p99 / (limits.get(count) ?? Number.NaN), '×', { atMost: TIMES_LIMIT });
+      const { what, p99, open } = await measureOnTwo({ name: 'two processes', servers, publish: publisherOf(sender) }, halves, count, target);
+      report(`${what}: p99, multiple of the p99 of two bare writers`, p99 / (limits.get(count) ?? Number.NaN), '×', { atMost: MAX_MULTIPLE });
       report(`${what}: disconnected`, count - open, '', { atMost: 0 });
     }
   } finally {
@@ -198,15 +207,14 @@ async function measureTwoProcesses(halves: Subscribers[], limits: ReadonlyMap<nu
 }
 
 /**
- * Measures the delivery by two servers. The latencies are those of the slower half.
+ * Measures the delivery by two servers, each with half of the subscribers, and reports the latencies of the half that received the events later.
+ * @param count the number of all subscribers
  * @param target the maximum p99, ms
  * @returns the name of the measurement, the p99 in ms, and the number of subscribers that are still connected
  */
 async function measureOnTwo(
-  name: string,
-  servers: readonly Pick<Streamer, 'port' | 'path' | 'cookies' | 'pid'>[],
-  halves: Subscribers[],
-  publish: Streamer['publish'],
+  { name, servers, publish }: TwoServers,
+  halves: readonly Subscribers[],
   count: number,
   target?: number,
 ): Promise<{ what: string; p99: number; open: number }> {

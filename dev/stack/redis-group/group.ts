@@ -101,7 +101,7 @@ async function startCluster(start: Start): Promise<Started> {
     ...['--cluster-port', String(busPort), '--cluster-replica-validity-factor', '0'],
   ];
   const names = Array.from({ length: 2 * MASTERS }, (_, i) => `server-${i + 1}`);
-  const servers = await Promise.all(names.map((name) => start(name, (_port, busPort) => settings(busPort))));
+  const servers = await Promise.all(names.map((name) => start(name, settings)));
   const primaries = servers.slice(0, MASTERS);
   const ids = await Promise.all(servers.map((server) => server.ask((redis) => redis.call('CLUSTER', 'MYID')).then(String)));
   await Promise.all(

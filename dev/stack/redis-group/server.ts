@@ -34,8 +34,8 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Returns the arguments of a server that listens on two ports. */
-export type Arguments = (port: number, busPort: number) => readonly string[];
+/** Returns the arguments of a server. @param busPort a second port, on which the nodes of a cluster talk to each other */
+export type Arguments = (busPort: number) => readonly string[];
 
 /** A Redis server or a Sentinel. */
 export class ServerProcess implements RedisServerProcess {
@@ -59,7 +59,7 @@ export class ServerProcess implements RedisServerProcess {
     this.port = port;
     this.busPort = busPort;
     this.#folder = folder;
-    this.#arguments = argumentsOf(port, busPort);
+    this.#arguments = argumentsOf(busPort);
   }
 
   static async start(folder: string, name: string, argumentsOf: Arguments, certificate: Certificate | undefined): Promise<ServerProcess> {
