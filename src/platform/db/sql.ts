@@ -53,13 +53,14 @@ export const milliseconds = (at: string): string => `floor(date_part('epoch', ${
 export const dayNumberOf = (at: string): string => `floor(extract(epoch from ${at}) / 86400)::int`;
 
 /**
- * Returns the SQL condition that an id is between two others, so that PostgreSQL skips the partitions of other months. The upper limit has two parts,
- * because with two plain limits PostgreSQL would expect few rows between them, and could read all of these rows in place of an index of the wallet.
+ * Returns the SQL condition that an id is between two others, so that PostgreSQL skips the partitions of other months, and reads no index for the
+ * condition: it uses `all (array[…])` to choose partitions, but not to search in an index. With plain limits it would expect few rows between them, and
+ * could read the index entries of all these rows, beside those of a wallet or in place of them.
  * @param id the column
- * @param after SQL expression of a smaller id
- * @param until SQL expression of the greatest id
+ * @param first SQL expression of the smallest id
+ * @param last SQL expression of the greatest id
  */
-export const idBetween = (id: string, after: string, until: string): string => `${id} > ${after} and (${id} < ${until} or ${id} = ${until})`;
+export const idBetween = (id: string, first: string, last: string): string => `${id} >= all (array[${first}]) and ${id} <= all (array[${last}])`;
 
 /** Runs statements: inside a transaction, or on the connection pool for reads outside a transaction. */
 export interface Queryable {
