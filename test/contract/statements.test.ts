@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { newId } from '#lib/ids.ts';
 import { declaredStatements } from '#platform/db/sql.ts';
 import { createDatabase } from '#test/support/database.ts';
 import { compareRow } from '#test/support/statements/compare.ts';
 import { type DeclaredStatement, readDeclaredStatements } from '#test/support/statements/declared-rows.ts';
 import { openDescriber } from '#test/support/statements/describe.ts';
 import { NEVER_NULL } from '#test/support/statements/never-null.ts';
+import { plansOf } from '#test/support/statements/plans.ts';
 
 const root = join(import.meta.dirname, '../..');
 const FOLDERS = ['src', 'workers'] as const;
@@ -33,6 +36,22 @@ afterAll(async () => {
   await database.drop();
 });
 
+const id = (n: string) => `overlay('${newId()}' placing lpad(${n}::text, 12, '0') from 25)::uuid`;
+/** Inserts the rows of a month in which thousands of wallets played since the last analysis. */
+const YOUNG_MONTH = [
+  `insert into plays (id, wallet, game_id, started_at) select ${id('n')}, 'w' || n % 5000, 'g', app_now() from generate_series(1, 40000) n`,
+  `insert into scores (id, wallet, game_id, game_version, play_id, body_hash, score, normalized, points, personal_best, status, mode, day, at)
+   select ${id('n')}, 'w' || n % 5000, 'g', 1, ${id('n')}, '', 1, 1, 0, false, 'accepted', 'regular', app_day(), app_now() from generate_series(1, 40000) n`,
+  `insert into ledger (wallet, mode, kind, reason, source, source_id, points, rewards, day, at, cause_day)
+   select 'w' || n % 5000, 'regular', 'game', 'game', 'score', ${id('n')}, 1, true, app_day(), app_now(), app_day() from generate_series(1, 40000) n`,
+];
+
+/**
+ * Statements that may read a partition as a whole: the first one reads scores until the first day is closed, and the others look for one row of a day that
+ * has ended and is not closed.
+ */
+const READ_WHOLE = ['lock_epoch_to_compute', 'select_epoch_closed', 'select_first_day'];
+
 /** The statements that the modules of these folders declare. Test files declare statements too; their names begin with `test_`. */
 const statements = () => [...declaredStatements().values()].filter(({ name }) => !name?.startsWith('test_'));
 
@@ -51,6 +70,22 @@ describe('Each named SQL statement', () => {
   test('compares with the clock in a subquery, because PostgreSQL would otherwise read the clock once per row, and would use no index', () => {
     const bare = statements().filter(({ text }) => /[<>]=?\s*app_(?:now|day)\(\)|app_(?:now|day)\(\)\s*[<>]/.test(text));
     expect(bare.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('uses one index of each partition, also while PostgreSQL has no statistics of the rows', async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      await client.query('begin');
+      for (const insert of YOUNG_MONTH) await client.query(insert);
+      const plans = await plansOf(client, statements());
+      const of = (pattern: RegExp) => [...plans].filter(([, plan]) => pattern.test(plan)).map(([name]) => name);
+      // A bitmap of two indexes of a partition reads all entries of the second one, for each row that it looks for.
+      expect(of(/Bitmap(?:And|Or)\n +-> +Bitmap Index Scan on \w+_\d{4}_\d{2}_/)).toEqual([]);
+      expect(of(/Seq Scan on \w+_\d{4}_\d{2}\b/).toSorted()).toEqual(READ_WHOLE);
+    } finally {
+      await client.end();
+    }
   });
 
   test('can be prepared on a migrated database, and returns the columns of its declared row', async () => {

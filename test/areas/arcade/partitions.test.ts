@@ -180,45 +180,21 @@ test('a statement that finds earlier scores names either recent or older plays, 
 
 const ID = `'${newId()}'`;
 const IDS = `'{${newId()}}'`;
-const PLAYS_OF_A_WALLET = [
+test.each([
+  ['find_earlier_scores', [IDS, ID, ID, IDS, ID, ID, `'{}'`, `'{}'`]],
+  ['select_scores_by_id', [IDS, ID, ID]],
   ['select_plays', [IDS, `'{1}'`, ID, ID, ID, `'{free-game}'`, ID]],
   ['select_unfinished_plays', [`'{a}'`, `'{1}'`, ID, ID]],
   ['select_unfinished_seeds', [`'{a}'`, `'{free-game}'`, ID, ID]],
   ['select_ended_plays', [`'{a}'`, `'{free-game}'`, `'{1}'`, `'{1}'`, `'{1}'`, ID, ID]],
-] as const;
-
-/** Returns the plan of a declared statement. @param values the parameters as SQL */
-async function planOf(tx: Tx, name: string, values: readonly string[]): Promise<string> {
-  const { text = '' } = declaredStatements().get(name) ?? {};
-  await tx.query({ text: `prepare test_${name} as ${text}` });
-  const rows = await tx.query<Record<'QUERY PLAN', string>>({ text: `explain execute test_${name}(${values.join(', ')})` });
-  await tx.query({ text: `deallocate test_${name}` });
-  return rows.map((row) => row['QUERY PLAN']).join('\n');
-}
-
-test.each([
-  ['find_earlier_scores', [IDS, ID, ID, IDS, ID, ID, `'{}'`, `'{}'`]],
-  ['select_scores_by_id', [IDS, ID, ID]],
-  ...PLAYS_OF_A_WALLET,
   ['select_equal_scores', [IDS, `'{a}'`, `'{free-game}'`, `'{1}'`, `'{1}'`, IDS, ID, ID]],
-] as const)('the statement %s opens no partition of another month', async (name, values) => {
-  const plan = await t.app.tx((tx) => planOf(tx, name, values));
-  expect(new Set(plan.match(/_(first|\d{4}_\d{2})\b/g))).toEqual(new Set([`_${MONTHS[0]}`]));
-});
-
-test('statements that read the plays of a wallet use its index only, also in a month of which PostgreSQL has no statistics', async () => {
-  const rollback = new Error('the plays are not kept');
-  const plans: string[] = [];
-  const reading = t.app.tx(async (tx) => {
-    // The statistics of an empty table say that the wallets, of which there are many, are few.
-    await tx.query({
-      text: `insert into plays (id, wallet, game_id, started_at)
-             select overlay('${newId()}' placing lpad(n::text, 12, '0') from 25)::uuid, 'w' || n % 5000, 'g', app_now() from generate_series(1, 40000) n`,
-    });
-    for (const [name, values] of PLAYS_OF_A_WALLET) plans.push(await planOf(tx, name, values));
-    throw rollback;
+])('the statement %s opens no partition of another month', async (name, values) => {
+  const { text = '' } = declaredStatements().get(name) ?? {};
+  const plan = await t.app.tx(async (tx) => {
+    await tx.query({ text: `prepare test_${name} as ${text}` });
+    const rows = await tx.query<Record<'QUERY PLAN', string>>({ text: `explain execute test_${name}(${values.join(', ')})` });
+    await tx.query({ text: `deallocate test_${name}` });
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
   });
-  await expect(reading).rejects.toBe(rollback);
-  for (const plan of plans) expect(plan).toMatch(/Index (Only )?Scan (Backward )?using plays_\w+_wallet_\w+ on plays/);
-  for (const plan of plans) expect(plan).not.toMatch(/Bitmap/);
+  expect(new Set(plan.match(/_(first|\d{4}_\d{2})\b/g))).toEqual(new Set([`_${MONTHS[0]}`]));
 });
