@@ -153,6 +153,19 @@ test('a clock that differs by more than ten seconds is found', async () => {
   await expectFinding('clocks', 'wrong', 'the clock of the cluster differs from the clock of this machine by -2', { clock });
 });
 
+test('the clock of a localnet with the offset of the service is right', async () => {
+  await chain.control.setOffset(3_600_000);
+  try {
+    // The offset begins with the next slot.
+    await retryUntilPass(async () =>
+      expect(await run(['clocks'], { env: { CLOCK_OFFSET_SEC: '3600' } })).toMatchObject([{ state: 'ok' }, { state: 'ok' }]),
+    );
+    await expectFinding('clocks', 'wrong', 'the clock of the cluster differs from the clock of this machine by 3');
+  } finally {
+    await chain.control.setOffset(0);
+  }
+});
+
 test('a folder that cannot be written and a bucket that refuses files are found', async () => {
   writeFileSync(join(d.folder, 'file'), '');
   await expectFinding('storage', 'wrong', '', { env: { MEDIA_FOLDER: join(d.folder, 'file') } });

@@ -94,19 +94,24 @@ export const clocks: Check = {
   remedy: 'Correct DATABASE_URL and SOLANA_RPC_URL.',
   async run(app) {
     const machine = () => app.clock.now().getTime() - app.config.clockOffsetMs;
-    /** Returns the time of another clock less the time of this machine in the middle of the request, ms. */
-    const skewOf = async (read: () => Promise<number>): Promise<number> => {
+    /** Returns the time of another clock, less its intended offset and the time of this machine in the middle of the request, ms. */
+    const skewOf = async (read: () => Promise<number>, offsetMs: number): Promise<number> => {
       const begin = machine();
       const time = await read();
-      return time - (begin + machine()) / 2;
+      return time - offsetMs - (begin + machine()) / 2;
     };
-    const read = {
-      'of PostgreSQL': async () => (await app.db.query(readNow))[0]?.ms ?? Number.NaN,
-      'of the cluster': async () => clockTime((await app.chain.node.account(CLOCK, 'confirmed')).account),
-    };
+    const others = [
+      { name: 'of PostgreSQL', offsetMs: 0, read: async () => (await app.db.query(readNow))[0]?.ms ?? Number.NaN },
+      {
+        name: 'of the cluster',
+        // Only development has an offset, and `bin/dev` sets it on its localnet too.
+        offsetMs: app.config.clockOffsetMs,
+        read: async () => clockTime((await app.chain.node.account(CLOCK, 'confirmed')).account),
+      },
+    ];
     return await Promise.all(
-      Object.entries(read).map(async ([name, readTime]): Promise<Finding> => {
-        const skew = await skewOf(readTime).catch((error: unknown) => reasonOf(error));
+      others.map(async ({ name, offsetMs, read }): Promise<Finding> => {
+        const skew = await skewOf(read, offsetMs).catch((error: unknown) => reasonOf(error));
         if (typeof skew === 'string') return warning(`the clock ${name} cannot be read: ${skew}`, 'Correct the dependency, then check again.');
         const what = `the clock ${name} differs from the clock of this machine by ${(skew / 1_000).toFixed(1)} s`;
         return Math.abs(skew) > MAX_SKEW_MS
