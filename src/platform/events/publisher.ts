@@ -17,7 +17,8 @@ export async function publishTick(app: App, batched: BatchedEvents = app.events.
   const tail = await readTail(app.redis, key);
   const { publication, waitMs, unnumbered } = await readOutboxStatus(app.db);
   if (tail === null || tail.publication > publication) {
-    app.log.warn({ tail, publication }, 'the Redis stream of events is missing or ahead of the outbox; a new stream starts');
+    if (tail === null && publication === 0) app.log.info('the Redis stream of events starts');
+    else app.log.warn({ tail, publication }, 'the Redis stream of events is missing or ahead of the outbox; a new stream starts');
     await startStream(app.redis, key, tail, publication);
     return 0;
   }
