@@ -119,18 +119,18 @@ const IS_UNCOUNTED = `exists (select from activity_batches where id = batch and 
  * Returns SQL that selects the activities of a wallet of today and yesterday that the quest consumer has not counted yet. One transaction marks activities as
  * consumed and adds them to the totals. So a query that adds these uncounted activities to the totals never counts an activity twice.
  * @param wallet SQL expression
- * @param after SQL expression of the first id of `recentIds`
- * @param until SQL expression of the last one
+ * @param first SQL expression of the first id of `recentIds`
+ * @param last SQL expression of the last id of `recentIds`
  */
-const uncounted = (wallet: string, after: string, until: string) => `
+const uncounted = (wallet: string, first: string, last: string) => `
   select kind, coalesce(game_id, '') as subject, amount, day from activities
   where wallet = ${wallet} and kind not in (${DECISIONS}) and day >= (select app_day()) - 1 and ${IS_UNCOUNTED}
   union all select 'play', game_id, 0, ${dayNumberOf('started_at')} from plays
-  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and ${idBetween('id', after, until)} and ${IS_UNCOUNTED}
+  where wallet = ${wallet} and started_at >= to_timestamp(((select app_day()) - 1) * 86400.0) and ${idBetween('id', first, last)} and ${IS_UNCOUNTED}
   union all select 'score', game_id, normalized, day from scores
-  where wallet = ${wallet} and day >= (select app_day()) - 1 and ${idBetween('id', after, until)} and ${IS_UNCOUNTED}`;
+  where wallet = ${wallet} and day >= (select app_day()) - 1 and ${idBetween('id', first, last)} and ${IS_UNCOUNTED}`;
 /** Returns UUIDs between which the ids of all plays and scores since yesterday are, so that PostgreSQL skips the partitions of other months. */
-const recentIds = (): [after: string, until: string] => [daysBefore(newId(), 3), tomorrow()];
+const recentIds = (): [first: string, last: string] => [daysBefore(newId(), 3), tomorrow()];
 
 /** SQL that turns a row with seven array elements, one per weekday, into seven rows. */
 const DAYS = `unnest(m.counts, m.bests, m.sums) with ordinality as d(count, best, sum, weekday)`;

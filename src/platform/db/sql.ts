@@ -53,9 +53,9 @@ export const milliseconds = (at: string): string => `floor(date_part('epoch', ${
 export const dayNumberOf = (at: string): string => `floor(extract(epoch from ${at}) / 86400)::int`;
 
 /**
- * Returns the SQL condition that an id is between two others, so that PostgreSQL skips the partitions of other months, and reads no index for the
- * condition: it uses `all (array[…])` to choose partitions, but not to search in an index. With plain limits it would expect few rows between them, and
- * could read the index entries of all these rows, beside those of a wallet or in place of them.
+ * Returns the SQL condition that an id is in a range. PostgreSQL skips the partitions of other months. It does not search an index for this condition,
+ * because it uses `all (array[…])` only to choose partitions. With plain limits, PostgreSQL would expect few ids in the range, and could read the index
+ * entries of the whole range although an index of the wallet leads to a few rows.
  * @param id the column
  * @param first SQL expression of the smallest id
  * @param last SQL expression of the greatest id
